@@ -1,0 +1,48 @@
+// Simulator: the machine room. Owns the GPUs, the virtual clock and the seeded scheduler that draws
+// which runnable block (queue, engine, dispatch) steps next. Same seed and same host actions: same
+// order, same clock, same memory. Not thread-safe: one thread steps it (in process the caller's,
+// under the preload shim the engine thread).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/clock.h"
+#include "emulator/gpu.h"
+
+namespace doppel::emu {
+
+struct SimulatorOptions {
+  uint64_t seed = 1;
+};
+
+class Simulator {
+ public:
+  explicit Simulator(SimulatorOptions options = {});
+  ~Simulator();
+
+  Gpu& add_gpu(const GpuConfig& config);
+  Gpu& gpu(uint32_t index);
+  uint32_t gpu_count() const;
+
+  /// Lets one runnable block make progress. False: nothing is runnable until the host acts.
+  bool step();
+
+  /// True if every queue has consumed all that was submitted to it.
+  bool idle() const;
+
+  /// Why nothing runs: one line per blocked queue, from waiter to what it waits for.
+  std::string stall_report() const;
+
+  VirtualClock& clock();
+  const SimulatorOptions& options() const;
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace doppel::emu

@@ -1,0 +1,77 @@
+# How every target of the project is declared: warnings, sanitizers, include root, device code, tests.
+
+include(GNUInstallDirs)
+
+find_program(DOPPEL_CCACHE ccache)
+if(DOPPEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DOPPEL_CCACHE})
+endif()
+
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+
+add_library(doppel_options INTERFACE)
+target_compile_features(doppel_options INTERFACE cxx_std_23)
+target_compile_options(doppel_options INTERFACE -Wall -Wextra -Werror)
+if(DOPPEL_SANITIZE)
+  target_compile_options(doppel_options INTERFACE
+    -fsanitize=${DOPPEL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(doppel_options INTERFACE -fsanitize=${DOPPEL_SANITIZE})
+endif()
+
+# doppel_library(NAME SOURCES... DEPENDS targets...): one static layer of the tree. Includes are
+# written from the repository root ("core/status.h").
+function(doppel_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS}
+                                PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:doppel_options>)
+endfunction()
+
+# doppel_test(NAME LABEL unit|sim|conformance|... SOURCES... DEPENDS...): one GoogleTest binary;
+# each of its tests becomes a ctest test with the label.
+function(doppel_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} doppel_options GTest::gmock GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_compile_definitions(${name} PRIVATE
+    DOPPEL_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared"
+    DOPPEL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    DOPPEL_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 300 DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# doppel_kernels(NAME SOURCES *.cl|*.hip TARGETS gfx1100... OPTIONS ...): compiles device code with
+# clang (no ROCm) to ${CMAKE_BINARY_DIR}/kernels/<stem>.<target>.co; NAME is the custom target.
+find_program(DOPPEL_DEVICE_CLANG NAMES clang-19 REQUIRED)
+function(doppel_kernels name)
+  cmake_parse_arguments(ARG "" "SUFFIX" "SOURCES;TARGETS;OPTIONS" ${ARGN})
+  set(outputs)
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(stem ${source} NAME_WE)
+    get_filename_component(extension ${source} LAST_EXT)
+    get_filename_component(path ${source} ABSOLUTE)
+    foreach(gfx IN LISTS ARG_TARGETS)
+      set(output ${PROJECT_BINARY_DIR}/kernels/${stem}${ARG_SUFFIX}.${gfx}.co)
+      if(extension STREQUAL ".cl")
+        set(language -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=${gfx} -nogpulib)
+      else()
+        set(language -x hip --offload-arch=${gfx} --offload-device-only -nogpuinc -nogpulib
+                     --no-gpu-bundle-output)
+      endif()
+      add_custom_command(
+        OUTPUT ${output}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/kernels
+        COMMAND ${DOPPEL_DEVICE_CLANG} ${language} -O2 -I${CMAKE_CURRENT_SOURCE_DIR} ${ARG_OPTIONS}
+                -MD -MF ${output}.d -o ${output} ${path}
+        DEPENDS ${path} DEPFILE ${output}.d
+        COMMENT "Device code ${stem}${ARG_SUFFIX} for ${gfx}" VERBATIM)
+      list(APPEND outputs ${output})
+    endforeach()
+  endforeach()
+  add_custom_target(${name} ALL DEPENDS ${outputs})
+endfunction()
