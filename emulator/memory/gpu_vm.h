@@ -7,6 +7,7 @@
 // cached lookups know when they are stale.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/status.h"
 #include "emulator/fault.h"
@@ -24,7 +26,13 @@ inline constexpr uint64_t kGpuPageBytes = 4096;
 
 enum class Access : uint8_t { Read = 1, Write = 2, ReadWrite = 3, Execute = 4 };
 
+/// "read", "write", "read-write" or "execute".
+std::string_view to_string(Access access);
+
 enum class MemoryKind : uint8_t { Vram, PeerVram, Gtt, UserPtr, Doorbell, Mmio };
+
+/// "vram", "peer-vram", "gtt", "userptr", "doorbell" or "mmio".
+std::string_view to_string(MemoryKind kind);
 
 /// One extent: [va, va + size) of the GPU's address space onto [host, host + size). Page aligned.
 struct Mapping {
@@ -38,12 +46,19 @@ struct Mapping {
 };
 
 struct MemoryFault {
-  FaultKind kind = FaultKind::UnmappedAccess;
-  uint64_t va = 0;    // first byte that can't be accessed
-  uint64_t size = 0;  // bytes asked for
+  FaultKind kind = FaultKind::UnmappedAccess;  // or PermissionDenied; Misaligned: over two extents
+  uint64_t va = 0;                             // first byte that can't be accessed
+  uint64_t size = 0;                           // bytes asked for
   Access access = Access::Read;
   std::string nearest;  // nearest allocation, in words
+
+  /// "The write of 8 bytes reaches unmapped memory (va 0x1000)."
+  std::string message() const;
 };
+
+/// The queue-less Fault of a failed access: kind, message, address, size, direction, neighbour. The
+/// unit that made the access adds where it happened.
+Fault to_fault(const MemoryFault& memory_fault);
 
 /// The page table's answer for a one-entry TLB: host bytes for [va_begin, va_end).
 struct TlbEntry {
@@ -82,6 +97,7 @@ class GpuVm {
   std::expected<void, MemoryFault> read(uint64_t va, std::span<std::byte> out) const;
   std::expected<void, MemoryFault> write(uint64_t va, std::span<const std::byte> data) const;
 
+  /// The fault that an access of [va, va + size) meets; call it only for one that fails.
   MemoryFault fault_at(uint64_t va, uint64_t size, Access access) const;
   /// "vram 0x7f0000000000+0x1000 (handle 12), 64 bytes above its end"; "" if nothing is mapped.
   std::string describe_nearest(uint64_t va) const;
@@ -92,6 +108,7 @@ class GpuVm {
  private:
   std::map<uint64_t, Mapping> mappings_;  // by va
   uint64_t epoch_ = 1;
+  mutable std::atomic<const Mapping*> last_hit_{nullptr};  // a hint; nodes of the map are stable
 };
 
 }  // namespace doppel::emu
