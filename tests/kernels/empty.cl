@@ -1,0 +1,4 @@
+// Nothing at all: the cost of a dispatch itself.
+#include "device.h"
+
+KERNEL void empty(void) {}
