@@ -80,8 +80,8 @@ Result<> CodeObject::find_kernels() {
 Result<> CodeObject::resolve_kernel(KernelInfo& kernel) const {
   const ElfSymbol* symbol = image_.find_symbol(kernel.symbol);
   if (symbol == nullptr) {
-    return malformed(fmt::format("The kernel's descriptor symbol ({}) does not exist.",
-                                 kernel.symbol));
+    return malformed(
+        fmt::format("The kernel's descriptor symbol ({}) does not exist.", kernel.symbol));
   }
   kernel.descriptor_offset = symbol->offset;
   DOPPEL_TRY(image_.read(symbol->offset, std::as_writable_bytes(std::span(&kernel.descriptor, 1))));
@@ -105,9 +105,10 @@ Result<> CodeObject::resolve_kernel(KernelInfo& kernel) const {
     kernel.uses_dynamic_stack = kernel.has_property(abi::USES_DYNAMIC_STACK);
   }
   if (kernel.kernarg_bytes > kMaxKernargBytes) {
-    return malformed(fmt::format("The kernel ({}) claims a kernarg segment of {} bytes; the limit "
-                                 "is {}.",
-                                 kernel.name, kernel.kernarg_bytes, kMaxKernargBytes));
+    return malformed(
+        fmt::format("The kernel ({}) claims a kernarg segment of {} bytes; the limit "
+                    "is {}.",
+                    kernel.name, kernel.kernarg_bytes, kMaxKernargBytes));
   }
   const uint32_t wave_bit = kernel.wave_size;  // Target::wave_sizes: bit 5 is 32, bit 6 is 64
   if ((wave_bit != 32 && wave_bit != 64) || (target_->wave_sizes & wave_bit) == 0) {
@@ -116,9 +117,10 @@ Result<> CodeObject::resolve_kernel(KernelInfo& kernel) const {
   }
   const bool wave32 = kernel.has_property(abi::ENABLE_WAVEFRONT_SIZE32);
   if (target_->family != GfxFamily::Gfx9_4 && wave32 != (kernel.wave_size == 32)) {
-    return malformed(fmt::format("The kernel ({}) has wave size {} in its metadata and {} in its "
-                                 "descriptor.",
-                                 kernel.name, kernel.wave_size, wave32 ? 32 : 64));
+    return malformed(
+        fmt::format("The kernel ({}) has wave size {} in its metadata and {} in its "
+                    "descriptor.",
+                    kernel.name, kernel.wave_size, wave32 ? 32 : 64));
   }
   return {};
 }
@@ -128,9 +130,8 @@ Result<const KernelInfo*> CodeObject::find_kernel(std::string_view name) const {
   if (found != kernels_.end()) return &*found;
   std::vector<std::string_view> names;
   for (const KernelInfo& kernel : kernels_) names.push_back(kernel.name);
-  return error(StatusCode::NotFound,
-               fmt::format("The code object has no kernel ({}); it has ({}).", name,
-                           fmt::join(names, ", ")));
+  return error(StatusCode::NotFound, fmt::format("The code object has no kernel ({}); it has ({}).",
+                                                 name, fmt::join(names, ", ")));
 }
 
 }  // namespace doppel

@@ -62,7 +62,9 @@ enum class KernelArgKind : uint8_t {
 
 /// The metadata's spelling: "hidden_block_count_x".
 std::string_view to_string(KernelArgKind kind);
-constexpr bool is_hidden(KernelArgKind kind) { return kind >= KernelArgKind::HiddenNone; }
+constexpr bool is_hidden(KernelArgKind kind) {
+  return kind >= KernelArgKind::HiddenNone;
+}
 
 struct KernelArg {
   std::string name;       // may be empty: compilers need not keep it

@@ -133,10 +133,10 @@ Result<KernelArg> parse_arg(const msgpack::object& object, uint32_t kernarg_byte
   }
   arg.kind = row->kind;
   if (uint64_t{arg.offset} + arg.size > kernarg_bytes) {
-    return malformed(fmt::format("places an argument ({} at {}, {} bytes) outside of the kernarg "
-                                 "segment of {} bytes.",
-                                 arg.name.empty() ? kind : arg.name, arg.offset, arg.size,
-                                 kernarg_bytes));
+    return malformed(
+        fmt::format("places an argument ({} at {}, {} bytes) outside of the kernarg "
+                    "segment of {} bytes.",
+                    arg.name.empty() ? kind : arg.name, arg.offset, arg.size, kernarg_bytes));
   }
   return arg;
 }

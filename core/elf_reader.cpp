@@ -18,7 +18,7 @@
 namespace doppel {
 namespace {
 
-constexpr uint8_t kOsAbiAmdgpuHsa = 64;    // ELFOSABI_AMDGPU_HSA
+constexpr uint8_t kOsAbiAmdgpuHsa = 64;       // ELFOSABI_AMDGPU_HSA
 constexpr uint32_t kNoteAmdgpuMetadata = 32;  // NT_AMDGPU_METADATA
 constexpr uint64_t kMaxSectionAlignment = 1 << 20;
 
@@ -86,8 +86,8 @@ class ElfReader {
 
   Result<> open() {
     if (file_.size() < sizeof(Elf64_Ehdr)) {
-      return malformed(fmt::format("The code object ({} bytes) is too short for an ELF header.",
-                                   file_.size()));
+      return malformed(
+          fmt::format("The code object ({} bytes) is too short for an ELF header.", file_.size()));
     }
     std::memcpy(&header_, file_.data(), sizeof header_);
     if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -105,8 +105,8 @@ class ElfReader {
                                    header_.e_ident[EI_OSABI], kOsAbiAmdgpuHsa));
     }
     if (header_.e_type != ET_DYN && header_.e_type != ET_REL) {
-      return malformed(fmt::format("The ELF file's type ({}) is neither ET_DYN nor ET_REL.",
-                                   header_.e_type));
+      return malformed(
+          fmt::format("The ELF file's type ({}) is neither ET_DYN nor ET_REL.", header_.e_type));
     }
     const uint64_t table = uint64_t{header_.e_shentsize} * header_.e_shnum;
     if (header_.e_shnum == 0 || header_.e_shentsize != sizeof(Elf64_Shdr) ||
@@ -131,15 +131,15 @@ class ElfReader {
       Section section;
       Elf_Scn* handle = elf_getscn(elf_.get(), index);
       if (handle == nullptr || gelf_getshdr(handle, &section.header) == nullptr) {
-        return malformed(fmt::format("Section header {} does not parse ({}).", index,
-                                     elf_errmsg(-1)));
+        return malformed(
+            fmt::format("Section header {} does not parse ({}).", index, elf_errmsg(-1)));
       }
       const GElf_Shdr& header = section.header;
       if (header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL &&
           !fits(header.sh_offset, header.sh_size, file_.size())) {
-        return malformed(fmt::format(
-            "Section {} (offset {:#x}, {} bytes) is outside of the file of {} bytes.", index,
-            header.sh_offset, header.sh_size, file_.size()));
+        return malformed(
+            fmt::format("Section {} (offset {:#x}, {} bytes) is outside of the file of {} bytes.",
+                        index, header.sh_offset, header.sh_size, file_.size()));
       }
       sections_.push_back(section);
     }
@@ -174,14 +174,14 @@ class ElfReader {
     for (int index = 0; index < header_.e_phnum; ++index) {
       GElf_Phdr segment;
       if (gelf_getphdr(elf_.get(), index, &segment) == nullptr) {
-        return malformed(fmt::format("Program header {} does not parse ({}).", index,
-                                     elf_errmsg(-1)));
+        return malformed(
+            fmt::format("Program header {} does not parse ({}).", index, elf_errmsg(-1)));
       }
       if (segment.p_type != PT_LOAD) continue;
       if (!fits(segment.p_offset, segment.p_filesz, file_.size())) {
-        return malformed(fmt::format(
-            "Segment {} (offset {:#x}, {} bytes) is outside of the file of {} bytes.", index,
-            segment.p_offset, segment.p_filesz, file_.size()));
+        return malformed(
+            fmt::format("Segment {} (offset {:#x}, {} bytes) is outside of the file of {} bytes.",
+                        index, segment.p_offset, segment.p_filesz, file_.size()));
       }
       DOPPEL_TRY(place(segment.p_vaddr, segment.p_offset, segment.p_filesz, segment.p_memsz));
     }
@@ -226,8 +226,8 @@ class ElfReader {
     }
     const auto bytes = bytes_of(sections_[table]);
     if (offset >= bytes.size()) {
-      return malformed(fmt::format("A name (offset {:#x}) is outside of string table {}.", offset,
-                                   table));
+      return malformed(
+          fmt::format("A name (offset {:#x}) is outside of string table {}.", offset, table));
     }
     const char* begin = reinterpret_cast<const char*>(bytes.data()) + offset;
     return std::string(begin, strnlen(begin, bytes.size() - offset));
@@ -244,14 +244,15 @@ class ElfReader {
     DOPPEL_ASSIGN(std::string name, string_at(table.header.sh_link, symbol.st_name));
     if (symbol.st_shndx == SHN_UNDEF) return std::nullopt;
     if (symbol.st_shndx >= SHN_LORESERVE) {
-      return error(StatusCode::Unsupported,
-                   fmt::format("The symbol ({}) is absolute, common or in LDS (section index {:#x}): "
-                               "only a linker can place it.",
-                               name, symbol.st_shndx));
+      return error(
+          StatusCode::Unsupported,
+          fmt::format("The symbol ({}) is absolute, common or in LDS (section index {:#x}): "
+                      "only a linker can place it.",
+                      name, symbol.st_shndx));
     }
     if (symbol.st_shndx >= sections_.size()) {
-      return malformed(fmt::format("The symbol ({}) is in section {} of {}.", name,
-                                   symbol.st_shndx, sections_.size()));
+      return malformed(fmt::format("The symbol ({}) is in section {} of {}.", name, symbol.st_shndx,
+                                   sections_.size()));
     }
     const Section& section = sections_[symbol.st_shndx];
     if (!section.offset) return std::nullopt;
@@ -309,12 +310,13 @@ class ElfReader {
 
   Result<> relocate_section(const Section& section) {
     if (section.header.sh_link >= sections_.size()) {
-      return malformed(fmt::format("A relocation section names the symbol table ({}).",
-                                   section.header.sh_link));
+      return malformed(
+          fmt::format("A relocation section names the symbol table ({}).", section.header.sh_link));
     }
     const Section& symbols = sections_[section.header.sh_link];
     const auto bytes = bytes_of(section);
-    const uint64_t origin = header_.e_type == ET_REL ? *sections_[section.header.sh_info].offset : 0;
+    const uint64_t origin =
+        header_.e_type == ET_REL ? *sections_[section.header.sh_info].offset : 0;
     for (size_t at = 0; at + sizeof(Elf64_Rela) <= bytes.size(); at += sizeof(Elf64_Rela)) {
       Elf64_Rela relocation;
       std::memcpy(&relocation, bytes.data() + at, sizeof relocation);
@@ -406,7 +408,8 @@ class ElfReader {
       std::memcpy(segment.bytes.data() + (place - segment.offset), &value, width);
       return {};
     }
-    return malformed(fmt::format("A relocation (offset {:#x}) is outside of every segment.", place));
+    return malformed(
+        fmt::format("A relocation (offset {:#x}) is outside of every segment.", place));
   }
 
   Result<> fix_up(uint64_t place, uint64_t addend, ElfImage::Fixup::Part part) {
@@ -422,14 +425,13 @@ class ElfReader {
       if (sections_[index].header.sh_type != SHT_NOTE) continue;
       Elf_Data* data = elf_getdata(elf_getscn(elf_.get(), index), nullptr);
       if (data == nullptr) {
-        return malformed(fmt::format("The note section {} does not parse ({}).", index,
-                                     elf_errmsg(-1)));
+        return malformed(
+            fmt::format("The note section {} does not parse ({}).", index, elf_errmsg(-1)));
       }
       GElf_Nhdr note;
       size_t name_at = 0;
       size_t descriptor_at = 0;
-      for (size_t at = 0;
-           (at = gelf_getnote(data, at, &note, &name_at, &descriptor_at)) > 0;) {
+      for (size_t at = 0; (at = gelf_getnote(data, at, &note, &name_at, &descriptor_at)) > 0;) {
         if (note.n_type != kNoteAmdgpuMetadata ||
             !fits(descriptor_at, note.n_descsz, data->d_size)) {
           continue;

@@ -5,8 +5,8 @@ typedef struct {
   long high;
 } Pair;
 
-__constant int table[4] = {3, 1, 4, 1};
-__constant const __constant int* indirect = &table[2];
+constant int table[4] = {3, 1, 4, 1};
+constant int* constant indirect = &table[2];
 
 kernel void mixed(global float* out, global const float* in, Pair pair, int count,
                   local float* staging) {

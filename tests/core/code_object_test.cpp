@@ -45,10 +45,9 @@ TEST_P(CodeObjectVersions, KernelsHaveTheirLayout) {
   ASSERT_EQ(object->kernels().size(), 2u);
 
   const KernelInfo& mixed = **object->find_kernel("mixed");
-  EXPECT_THAT(kinds_of(mixed),
-              ElementsAre(KernelArgKind::GlobalBuffer, KernelArgKind::GlobalBuffer,
-                          KernelArgKind::ByValue, KernelArgKind::ByValue,
-                          KernelArgKind::DynamicSharedPointer));
+  EXPECT_THAT(kinds_of(mixed), ElementsAre(KernelArgKind::GlobalBuffer, KernelArgKind::GlobalBuffer,
+                                           KernelArgKind::ByValue, KernelArgKind::ByValue,
+                                           KernelArgKind::DynamicSharedPointer));
   EXPECT_EQ(mixed.args[2].offset, 16u);
   EXPECT_EQ(mixed.args[2].size, 16u);
   EXPECT_EQ(mixed.args[2].type_name, "Pair");
@@ -83,12 +82,12 @@ TEST_P(CodeObjectVersions, ImageHoldsDescriptorsAndIsRelocated) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, CodeObjectVersions,
-                         ::testing::Values(std::pair("v4.gfx1100", 4u),
-                                           std::pair("v5.gfx1100", 5u),
+                         ::testing::Values(std::pair("v4.gfx1100", 4u), std::pair("v5.gfx1100", 5u),
                                            std::pair("v6.gfx1100", 6u),
                                            std::pair("rel.gfx1100", 5u)),
-                         [](const auto& info) { return std::string(info.param.first, 2) +
-                                                       std::to_string(info.index); });
+                         [](const auto& info) {
+                           return std::string(info.param.first, 2) + std::to_string(info.index);
+                         });
 
 /// The linked and the relocatable file come from one source: the same instructions must lie at
 /// their entry points, up to the relocated address words.
