@@ -68,6 +68,10 @@ std::string_view to_string(MemoryKind kind) {
 }
 
 std::string MemoryFault::message() const {
+  if (kind == FaultKind::Misaligned && size <= 8 && va % size != 0) {
+    return fmt::format("The {} of {} bytes is not aligned (va 0x{:x}).", to_string(access), size,
+                       va);
+  }
   std::string_view trouble = "reaches unmapped memory";
   if (kind == FaultKind::PermissionDenied) trouble = "is not permitted";
   if (kind == FaultKind::Misaligned) trouble = "crosses from one mapping into another";

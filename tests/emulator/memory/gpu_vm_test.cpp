@@ -109,10 +109,10 @@ TEST_F(GpuVmTest, NamesTheFirstByteThatCannotBeAccessed) {
 TEST_F(GpuVmTest, TellsAnAccessOverTwoExtentsFromAnUnmappedOne) {
   map(0x10000, 1);
   map(0x11000, 1);
-  const auto fault = vm_.translate(0x10ffc, 8, Access::Read).error();
+  const auto fault = vm_.translate(0x10ff8, 16, Access::Read).error();
   EXPECT_EQ(fault.kind, FaultKind::Misaligned);
   EXPECT_EQ(fault.message(),
-            "The read of 8 bytes crosses from one mapping into another (va 0x10ffc).");
+            "The read of 16 bytes crosses from one mapping into another (va 0x10ff8).");
 }
 
 TEST_F(GpuVmTest, ChecksPermissions) {

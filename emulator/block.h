@@ -1,0 +1,45 @@
+// Block: a hardware unit that the Scheduler may let run: a queue's front-end, a dispatch, the
+// interrupt handler. A block never waits inside step(): what it waits for is state, so that the
+// scheduler can poll it, and a stall can be explained.
+//
+// Everything here runs on the thread that steps the Simulator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace doppel::emu {
+
+class GpuVm;
+
+/// Why a block that has work cannot go on.
+struct BlockedOn {
+  std::string reason;           // "WAIT_REG_MEM wants value >= 5 (actual 4) at 0x7f0010"
+  std::vector<uint64_t> words;  // GPU addresses whose change would let it go on
+  const GpuVm* vm = nullptr;    // of those addresses
+};
+
+class Block {
+ public:
+  virtual ~Block() = default;
+
+  /// "queue 3 (pm4, gpu 0)", for reports.
+  virtual std::string name() const = 0;
+
+  /// Whether step() would make progress. Polled before every draw, so it must be cheap; a poll of
+  /// guest memory that faults counts as runnable, and step() reports the fault.
+  virtual bool runnable() = 0;
+
+  /// Makes a bounded amount of progress; returns the nanoseconds of virtual time it took.
+  virtual uint64_t step() = 0;
+
+  /// No work is left: everything submitted has been carried out.
+  virtual bool idle() const = 0;
+
+  /// Set if there is work, and it waits.
+  virtual std::optional<BlockedOn> blocked_on() const { return std::nullopt; }
+};
+
+}  // namespace doppel::emu

@@ -1,0 +1,74 @@
+// PacketStream: where a front-end reads its packets: the ring, and indirect buffers (IBs) called
+// from it. Positions, nesting, chaining and ends of IBs live here; what a packet means does not.
+//
+// A packet of the ring may arrive in pieces: fetch waits for the rest. An IB is complete when it is
+// called: a packet that reaches beyond its end is a fault.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulator/cp/ring_reader.h"
+
+namespace doppel::emu {
+
+struct StreamLimits {
+  uint32_t ib_depth = 2;           // IBs within IBs: the CP has registers for IB1 and IB2
+  uint32_t ib_chains = 64 * 1024;  // chained or called IBs per ring packet: ends endless loops
+  uint32_t ib_alignment = 4;       // bytes
+};
+
+class PacketStream {
+ public:
+  PacketStream(RingReader& ring, MemoryPort& port, StreamLimits limits)
+      : ring_(ring), port_(port), limits_(limits) {}
+
+  /// Dwords from the current packet on that have been submitted.
+  std::expected<uint64_t, Fault> available();
+
+  /// Copies dwords of the current packet; they must be available, or the IB ends too early (a
+  /// fault).
+  std::expected<void, Fault> fetch(std::span<uint32_t> out);
+
+  bool in_ib() const { return !ibs_.empty(); }
+
+  /// Steps over `dwords` and returns from IBs that end there. Reports the ring's read pointer.
+  std::expected<void, Fault> advance(uint64_t dwords);
+
+  /// Steps over the current packet of `packet_dwords` into an IB; `chain`: instead of the rest of
+  /// the current IB.
+  std::expected<void, Fault> enter_ib(uint64_t base, uint32_t dwords, bool chain,
+                                      uint64_t packet_dwords);
+
+  /// Dwords since the queue's first packet of the ring packet that is being carried out.
+  uint64_t ring_position() const;
+  /// " in the IB at 0x7000, dword 12"; "" in the ring.
+  std::string ib_location() const;
+
+  /// GPU address of the current packet.
+  uint64_t address() const;
+
+  struct Ib {
+    uint64_t base = 0;
+    uint32_t dwords = 0;
+    uint32_t position = 0;
+  };
+  /// Innermost last.
+  std::span<const Ib> ibs() const { return ibs_; }
+
+ private:
+  std::expected<void, Fault> settle();
+
+  RingReader& ring_;
+  MemoryPort& port_;
+  StreamLimits limits_;
+  std::vector<Ib> ibs_;
+  uint64_t calling_position_ = 0;  // ring position of the packet that called the outermost IB
+  uint32_t chains_ = 0;
+};
+
+}  // namespace doppel::emu

@@ -1,0 +1,70 @@
+// HardwareQueue: what the front-ends of all queues have in common: their configuration, the way a
+// fault stops them, and what the stall report asks of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emulator/block.h"
+#include "emulator/fault.h"
+#include "emulator/gpu.h"
+#include "emulator/memory/memory_port.h"
+
+namespace doppel::emu {
+
+class InterruptHandler;
+class Scheduler;
+
+/// What the units of one GPU share. Outlives its queues.
+struct GpuContext {
+  uint32_t index = 0;
+  GpuConfig config;
+  Scheduler* scheduler = nullptr;
+  InterruptHandler* interrupts = nullptr;
+};
+
+/// A packet that is queued and would write memory if it were reached.
+struct PendingWrite {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  std::string packet;  // "RELEASE_MEM at dword 40"
+};
+
+class HardwareQueue : public Block {
+ public:
+  HardwareQueue(GpuContext& gpu, const QueueConfig& config, InterruptSink* sink)
+      : gpu_(gpu), config_(config), sink_(sink), port_(*config.vm) {}
+
+  const QueueConfig& config() const { return config_; }
+  std::string name() const override;
+
+  virtual void update_ring(uint64_t ring, uint64_t ring_bytes) = 0;
+
+  /// Writes of the packets behind the current one, as far as they can be foreseen.
+  virtual std::vector<PendingWrite> pending_writes() = 0;
+
+  bool faulted() const { return faulted_; }
+
+ protected:
+  /// Stops the queue and tells the driver model. `fault` knows what happened; this adds where.
+  void fail(Fault fault);
+  void raise_interrupt(uint32_t context_id);
+
+  GpuContext& gpu_;
+  QueueConfig config_;
+  InterruptSink* const sink_;
+  MemoryPort port_;
+
+ private:
+  bool faulted_ = false;
+};
+
+/// The front-end for config.kind. Unsupported if this GPU has none.
+Result<std::unique_ptr<HardwareQueue>> make_hardware_queue(GpuContext& gpu,
+                                                           const QueueConfig& config,
+                                                           InterruptSink* sink);
+
+}  // namespace doppel::emu

@@ -1,0 +1,50 @@
+#include "emulator/simulator.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "emulator/simulator_impl.h"
+#include "emulator/stall_report.h"
+
+namespace doppel::emu {
+
+Simulator::Simulator(SimulatorOptions options) : impl_(std::make_unique<Impl>(options)) {}
+
+Simulator::~Simulator() = default;
+
+Gpu& Simulator::add_gpu(const GpuConfig& config) {
+  impl_->gpus.push_back(std::make_unique<Gpu>(*this, gpu_count(), config));
+  return *impl_->gpus.back();
+}
+
+Gpu& Simulator::gpu(uint32_t index) {
+  DOPPEL_ASSERT(index < impl_->gpus.size(), "The simulator has no such GPU.");
+  return *impl_->gpus[index];
+}
+
+uint32_t Simulator::gpu_count() const {
+  return static_cast<uint32_t>(impl_->gpus.size());
+}
+
+bool Simulator::step() {
+  return impl_->scheduler.step();
+}
+
+bool Simulator::idle() const {
+  return std::ranges::all_of(impl_->scheduler.blocks(),
+                             [](const Block* block) { return block->idle(); });
+}
+
+std::string Simulator::stall_report() const {
+  return emu::stall_report(*impl_);
+}
+
+VirtualClock& Simulator::clock() {
+  return impl_->scheduler.clock();
+}
+
+const SimulatorOptions& Simulator::options() const {
+  return impl_->options;
+}
+
+}  // namespace doppel::emu

@@ -1,0 +1,37 @@
+// The parts of a Simulator and a Gpu that only the emulator itself touches.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "emulator/hardware_queue.h"
+#include "emulator/ih/interrupt_handler.h"
+#include "emulator/scheduler.h"
+#include "emulator/simulator.h"
+
+namespace doppel::emu {
+
+struct Simulator::Impl {
+  explicit Impl(SimulatorOptions simulator_options)
+      : options(simulator_options), scheduler(simulator_options.seed) {}
+
+  const SimulatorOptions options;
+  Scheduler scheduler;
+  std::vector<std::unique_ptr<Gpu>> gpus;
+};
+
+struct Gpu::Impl {
+  Impl(Scheduler& scheduler, uint32_t index, const GpuConfig& config);
+  ~Impl();
+
+  HardwareQueue* find(uint32_t id);
+
+  GpuContext context;
+  InterruptHandler interrupts;
+  std::map<uint32_t, std::unique_ptr<HardwareQueue>> queues;
+  /// Destroyed by a callback from their own step: freed when nothing steps any more.
+  std::vector<std::unique_ptr<HardwareQueue>> buried;
+};
+
+}  // namespace doppel::emu
