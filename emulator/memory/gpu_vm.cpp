@@ -91,11 +91,11 @@ Fault to_fault(const MemoryFault& memory_fault) {
 }
 
 Result<> GpuVm::map(const Mapping& mapping) {
-  constexpr uint64_t kPageMask = kGpuPageBytes - 1;
-  if (mapping.size == 0 || (mapping.va & kPageMask) || (mapping.size & kPageMask)) {
+  if (mapping.size == 0 || mapping.va % granule_ != 0 || mapping.size % granule_ != 0) {
     return error(StatusCode::InvalidArgument,
-                 fmt::format("An extent is made of whole pages (va 0x{:x}, size 0x{:x}).",
-                             mapping.va, mapping.size));
+                 fmt::format("An extent is made of whole granules of {} bytes (va 0x{:x}, size "
+                             "0x{:x}).",
+                             granule_, mapping.va, mapping.size));
   }
   if (mapping.va > std::numeric_limits<uint64_t>::max() - mapping.size || !mapping.host) {
     return error(StatusCode::InvalidArgument,

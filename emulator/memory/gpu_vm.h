@@ -34,7 +34,8 @@ enum class MemoryKind : uint8_t { Vram, PeerVram, Gtt, UserPtr, Doorbell, Mmio }
 /// "vram", "peer-vram", "gtt", "userptr", "doorbell" or "mmio".
 std::string_view to_string(MemoryKind kind);
 
-/// One extent: [va, va + size) of the GPU's address space onto [host, host + size). Page aligned.
+/// One extent: [va, va + size) of the GPU's address space onto [host, host + size), both a multiple
+/// of the address space's granule (a page, unless GpuVm was told otherwise).
 struct Mapping {
   uint64_t va = 0;
   uint64_t size = 0;          // bytes
@@ -71,7 +72,9 @@ struct TlbEntry {
 
 class GpuVm {
  public:
-  GpuVm() = default;
+  /// `granule`: a power of two of bytes that extents are made of. Less than a page serves callers
+  /// that map objects of the host heap and want exact bounds.
+  explicit GpuVm(uint64_t granule = kGpuPageBytes) : granule_(granule) {}
   GpuVm(const GpuVm&) = delete;
   GpuVm& operator=(const GpuVm&) = delete;
 
@@ -106,6 +109,7 @@ class GpuVm {
   const std::map<uint64_t, Mapping>& mappings() const { return mappings_; }
 
  private:
+  const uint64_t granule_;
   std::map<uint64_t, Mapping> mappings_;  // by va
   uint64_t epoch_ = 1;
   mutable std::atomic<const Mapping*> last_hit_{nullptr};  // a hint; nodes of the map are stable

@@ -52,6 +52,15 @@ TEST_F(GpuVmTest, RefusesExtentsThatAreEmptyUnalignedWrappingOrWithoutMemory) {
   EXPECT_EQ(map_error({0x1000, 0x1000, nullptr, 3}), StatusCode::InvalidArgument);
 }
 
+TEST(GpuVmGranule, MapsToTheByteIfAsked) {
+  GpuVm vm(1);
+  std::byte object[7] = {};
+  ASSERT_TRUE(vm.map({0x1003, sizeof(object), object, kReadWrite}));
+  EXPECT_TRUE(vm.translate(0x1003, 7, Access::Read));
+  EXPECT_FALSE(vm.translate(0x1002, 1, Access::Read));
+  EXPECT_FALSE(vm.translate(0x1003, 8, Access::Read));
+}
+
 TEST_F(GpuVmTest, RefusesOverlapOnEitherSideAndTakesNeighbours) {
   map(0x10000, 4);
   std::byte byte{};
