@@ -67,6 +67,10 @@ class KernelAbi : public Clock {
 
   /// After Relax::Stalled: who waits for what, one line per link. Empty if the binding can't tell.
   virtual std::string stall_report() = 0;
+
+  /// After an exception event: what the driver knows of the faults so far beyond the event's few
+  /// fields (queue, packet, instruction), oldest first. Empty if the binding can't tell.
+  virtual std::string fault_report() { return {}; }
 };
 
 }  // namespace doppel::kfd

@@ -1,0 +1,48 @@
+// RecordingKernel: a decorator that writes every call through the seam as one JSON object a line,
+// so that a log taken on hardware can serve as a golden for the virtual driver.
+//
+//   {"call":"ioctl","fd":3,"name":"MAP_MEMORY_TO_GPU","number":24,
+//    "in":["0x1","0x0",...],"out":[...],"gpus":[4660],"rc":0}
+//
+// `in` and `out` are the argument's dwords before and after. Reads of the clock and relax() are not
+// recorded. Safe to use from several threads: a line is written whole.
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <mutex>
+
+#include "backends/kfd/kernel_abi.h"
+
+namespace doppel::kfd {
+
+class RecordingKernel final : public KernelAbi {
+ public:
+  /// `log` outlives the kernel.
+  RecordingKernel(std::shared_ptr<KernelAbi> kernel, std::ostream& log)
+      : kernel_(std::move(kernel)), log_(log) {}
+
+  uint64_t now_ns() const override { return kernel_->now_ns(); }
+  int open(const char* path, int flags) override;
+  int close(int fd) override;
+  int ioctl(int fd, unsigned long request, void* argument) override;
+  void* mmap(void* address, size_t length, int protection, int flags, int fd, uint64_t offset,
+             int* os_error) override;
+  int munmap(void* address, size_t length) override;
+  Result<std::string> read_file(const std::string& path) override;
+  Result<std::vector<std::string>> list_dir(const std::string& path) override;
+  Result<RenderNodeInfo> render_node_info(int fd) override;
+  Relax relax() override { return kernel_->relax(); }
+  std::string stall_report() override { return kernel_->stall_report(); }
+  std::string fault_report() override { return kernel_->fault_report(); }
+
+ private:
+  template <class Json>
+  void write(const Json& line);
+
+  std::shared_ptr<KernelAbi> kernel_;
+  std::mutex mutex_;
+  std::ostream& log_;
+};
+
+}  // namespace doppel::kfd
