@@ -19,6 +19,7 @@
 
 #include "core/abi/kernel_descriptor.h"
 #include "core/elf_image.h"
+#include "core/memory.h"
 #include "core/status.h"
 #include "core/target.h"
 
@@ -72,6 +73,9 @@ struct KernelArg {
   uint32_t offset = 0;    // bytes into the kernarg segment
   uint32_t size = 0;      // bytes
   uint32_t pointee_align = 0;
+  /// Of a global buffer: what the compiler proved (.actual_access), else Read for a pointer to
+  /// const (.is_const), else ReadWrite.
+  MemoryAccess access = MemoryAccess::ReadWrite;
   KernelArgKind kind = KernelArgKind::ByValue;
 };
 

@@ -103,6 +103,15 @@ class Map {
     return {};
   }
 
+  Result<bool> flag(std::string_view key) const {
+    const msgpack::object* value = find(key);
+    if (value == nullptr) return false;
+    if (value->type != msgpack::type::BOOLEAN) {
+      return malformed(fmt::format("holds no boolean under the key ({}).", key));
+    }
+    return value->via.boolean;
+  }
+
   Result<std::span<const msgpack::object>> list(std::string_view key) const {
     const msgpack::object* value = find(key);
     if (value == nullptr) return std::span<const msgpack::object>();
@@ -117,6 +126,14 @@ class Map {
   msgpack::object_map map_;
 };
 
+Result<MemoryAccess> parse_access(const Map& map) {
+  DOPPEL_ASSIGN(const std::string actual, map.text(".actual_access"));
+  if (actual == "read_only") return MemoryAccess::Read;
+  if (actual == "write_only") return MemoryAccess::Write;
+  DOPPEL_ASSIGN(const bool is_const, map.flag(".is_const"));
+  return is_const ? MemoryAccess::Read : MemoryAccess::ReadWrite;
+}
+
 Result<KernelArg> parse_arg(const msgpack::object& object, uint32_t kernarg_bytes) {
   DOPPEL_ASSIGN(Map map, Map::from(object, ".args"));
   KernelArg arg;
@@ -125,6 +142,7 @@ Result<KernelArg> parse_arg(const msgpack::object& object, uint32_t kernarg_byte
   DOPPEL_TRY(map.number(".offset", arg.offset, true));
   DOPPEL_TRY(map.number(".size", arg.size, true));
   DOPPEL_TRY(map.number(".pointee_align", arg.pointee_align, false));
+  DOPPEL_ASSIGN(arg.access, parse_access(map));
   DOPPEL_ASSIGN(std::string kind, map.text(".value_kind"));
   auto row = std::ranges::find(kKinds, kind, &KindRow::name);
   if (row == kKinds.end()) {

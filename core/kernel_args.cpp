@@ -88,6 +88,10 @@ Result<> check_kind(const KernelInfo& kernel, const KernelArg& wanted, const Ker
     return invalid(fmt::format("{} is an empty allocation: freed, moved from or never made.",
                                describe(kernel, wanted, index)));
   }
+  if (given.kind == KernelArgs::Kind::Deferred) {
+    return invalid(
+        fmt::format("{} is a variable that has no value yet.", describe(kernel, wanted, index)));
+  }
   switch (wanted.kind) {
     case ByValue:
       if (given.kind == KernelArgs::Kind::Value) break;
@@ -140,6 +144,10 @@ Result<> pack_unchecked(const KernelInfo& kernel, const KernelArgs& args,
                    fmt::format("The kernel ({}) has no metadata that would place LocalMemory.",
                                kernel.name));
     }
+    if (arg.kind == KernelArgs::Kind::Deferred) {
+      return invalid(
+          fmt::format("An argument of {} is a variable that has no value yet.", kernel.name));
+    }
     if (end > out.size()) break;
     std::ranges::copy(args.bytes_of(arg), out.begin() + offset);
   }
@@ -152,39 +160,70 @@ Result<> pack_unchecked(const KernelInfo& kernel, const KernelArgs& args,
 
 }  // namespace
 
-void KernelArgs::add_bytes(Kind kind, std::span<const std::byte> bytes, uint32_t align,
-                           const AllocationState* allocation) {
-  args_.push_back({kind, static_cast<uint32_t>(storage_.size()),
-                   static_cast<uint32_t>(bytes.size()), align, allocation});
+KernelArgs::Arg& KernelArgs::add_bytes(Kind kind, std::span<const std::byte> bytes,
+                                       uint32_t align) {
+  Arg& arg = args_.emplace_back();
+  arg.kind = kind;
+  arg.offset = static_cast<uint32_t>(storage_.size());
+  arg.size = static_cast<uint32_t>(bytes.size());
+  arg.align = align;
   storage_.insert(storage_.end(), bytes.begin(), bytes.end());
+  return arg;
 }
 
 void KernelArgs::add(const MemoryView& view) {
   const Kind kind = view.gpu_address == 0 ? Kind::EmptyBuffer : Kind::Buffer;
-  add_bytes(kind, std::as_bytes(std::span(&view.gpu_address, 1)), alignof(uint64_t),
-            view.allocation);
+  add_bytes(kind, std::as_bytes(std::span(&view.gpu_address, 1)), alignof(uint64_t)).view = view;
+}
+
+void KernelArgs::add(const AccessedBuffer& buffer) {
+  add(buffer.view);
+  args_.back().access = buffer.access;
 }
 
 void KernelArgs::add(DevicePointer pointer) {
-  add_bytes(Kind::Buffer, std::as_bytes(std::span(&pointer.address, 1)), alignof(uint64_t),
-            nullptr);
+  add_bytes(Kind::Buffer, std::as_bytes(std::span(&pointer.address, 1)), alignof(uint64_t))
+      .view.gpu_address = pointer.address;
 }
 
 void KernelArgs::add(LocalMemory local) {
-  add_bytes(Kind::Local, std::as_bytes(std::span(&local.bytes, 1)), alignof(uint32_t), nullptr);
+  add_bytes(Kind::Local, std::as_bytes(std::span(&local.bytes, 1)), alignof(uint32_t));
+}
+
+void KernelArgs::add(DeferredValue value) {
+  const std::vector<std::byte> unset(value.size);
+  add_bytes(Kind::Deferred, unset, value.align).deferred_id = value.id;
+}
+
+Result<> KernelArgs::check_index(size_t index) const {
+  if (index < args_.size()) return {};
+  return error(StatusCode::OutOfRange,
+               fmt::format("There is no argument {}; {} are given.", index, args_.size()));
 }
 
 Result<> KernelArgs::set_buffer(size_t index, const MemoryView& view) {
-  if (index >= args_.size()) {
-    return error(StatusCode::OutOfRange,
-                 fmt::format("There is no argument {}; {} are given.", index, args_.size()));
-  }
+  DOPPEL_TRY(check_index(index));
   Arg& arg = args_[index];
   if (arg.kind != Kind::Buffer || view.gpu_address == 0) {
     return invalid(fmt::format("Argument {} or its new value is not a buffer.", index));
   }
   std::memcpy(storage_.data() + arg.offset, &view.gpu_address, sizeof view.gpu_address);
-  arg.allocation = view.allocation;
+  arg.view = view;
+  return {};
+}
+
+Result<> KernelArgs::set_value(size_t index, std::span<const std::byte> bytes) {
+  DOPPEL_TRY(check_index(index));
+  Arg& arg = args_[index];
+  if (arg.kind != Kind::Value && arg.kind != Kind::Deferred) {
+    return invalid(fmt::format("Argument {} is not a value.", index));
+  }
+  if (arg.size != bytes.size()) {
+    return invalid(fmt::format("Argument {} takes {} bytes; its new value has {}.", index, arg.size,
+                               bytes.size()));
+  }
+  std::ranges::copy(bytes, storage_.begin() + arg.offset);
+  arg.kind = Kind::Value;
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -28,9 +29,32 @@ struct DevicePointer {
   uint64_t address = 0;
 };
 
+/// A buffer, and what the kernel does with it: tells a graph more than the metadata does.
+struct AccessedBuffer {
+  MemoryView view;
+  MemoryAccess access = MemoryAccess::ReadWrite;
+};
+inline AccessedBuffer reads(const MemoryView& view) {
+  return {view, MemoryAccess::Read};
+}
+inline AccessedBuffer writes(const MemoryView& view) {
+  return {view, MemoryAccess::Write};
+}
+inline AccessedBuffer reads_writes(const MemoryView& view) {
+  return {view, MemoryAccess::ReadWrite};
+}
+
+/// A value of `size` bytes that is given only when a recorded launch is replayed (a graph's
+/// variable); the recorder says what `id` means.
+struct DeferredValue {
+  uint32_t id = 0;
+  uint32_t size = 0;
+  uint32_t align = 1;
+};
+
 class KernelArgs {
  public:
-  enum class Kind : uint8_t { Value, Buffer, Local, EmptyBuffer };
+  enum class Kind : uint8_t { Value, Buffer, Local, EmptyBuffer, Deferred };
 
   /// One argument: `size` bytes of storage() at `offset`; for Local, the bytes of LDS wanted.
   struct Arg {
@@ -38,17 +62,21 @@ class KernelArgs {
     uint32_t offset = 0;
     uint32_t size = 0;
     uint32_t align = 1;
-    const AllocationState* allocation = nullptr;
+    uint32_t deferred_id = 0;            // of Deferred
+    MemoryView view;                     // of Buffer; of size 0 for a DevicePointer
+    std::optional<MemoryAccess> access;  // of Buffer, where the caller says it
   };
 
   void add(const MemoryView& view);
   void add(const Allocation& allocation) { add(allocation.view()); }
+  void add(const AccessedBuffer& buffer);
   void add(DevicePointer pointer);
   void add(LocalMemory local);
+  void add(DeferredValue value);
   template <class T>
   requires std::is_trivially_copyable_v<T> &&
       (!std::is_pointer_v<T>)&&(!std::is_convertible_v<T, MemoryView>)void add(const T& value) {
-    add_bytes(Kind::Value, std::as_bytes(std::span(&value, 1)), alignof(T), nullptr);
+    add_bytes(Kind::Value, std::as_bytes(std::span(&value, 1)), alignof(T));
   }
 
   std::span<const Arg> args() const { return args_; }
@@ -58,10 +86,13 @@ class KernelArgs {
   /// Points argument `index` elsewhere (a graph's buffer update). OutOfRange, or InvalidArgument if
   /// that argument is no buffer.
   Result<> set_buffer(size_t index, const MemoryView& view);
+  /// Gives argument `index` another value of the same size; a deferred one becomes a plain one.
+  /// OutOfRange, or InvalidArgument if that argument is no value or the sizes differ.
+  Result<> set_value(size_t index, std::span<const std::byte> bytes);
 
  private:
-  void add_bytes(Kind kind, std::span<const std::byte> bytes, uint32_t align,
-                 const AllocationState* allocation);
+  Arg& add_bytes(Kind kind, std::span<const std::byte> bytes, uint32_t align);
+  Result<> check_index(size_t index) const;
 
   std::vector<Arg> args_;
   std::vector<std::byte> storage_;

@@ -34,6 +34,15 @@ struct AllocationOptions {
   void* host_pointer = nullptr;  // Host only: pin this page-aligned memory instead of new
 };
 
+/// What a command or a kernel does with the memory that an argument names.
+enum class MemoryAccess : uint8_t { Read = 1, Write = 2, ReadWrite = 3 };
+constexpr bool can_read(MemoryAccess access) {
+  return access != MemoryAccess::Write;
+}
+constexpr bool can_write(MemoryAccess access) {
+  return access != MemoryAccess::Read;
+}
+
 /// A backend's allocation. The destructor frees it.
 class AllocationState {
  public:

@@ -48,6 +48,8 @@ TEST_P(CodeObjectVersions, KernelsHaveTheirLayout) {
   EXPECT_THAT(kinds_of(mixed), ElementsAre(KernelArgKind::GlobalBuffer, KernelArgKind::GlobalBuffer,
                                            KernelArgKind::ByValue, KernelArgKind::ByValue,
                                            KernelArgKind::DynamicSharedPointer));
+  EXPECT_EQ(mixed.args[0].access, MemoryAccess::ReadWrite);
+  EXPECT_EQ(mixed.args[1].access, MemoryAccess::Read) << "a pointer to const";
   EXPECT_EQ(mixed.args[2].offset, 16u);
   EXPECT_EQ(mixed.args[2].size, 16u);
   EXPECT_EQ(mixed.args[2].type_name, "Pair");
