@@ -1,0 +1,102 @@
+#include "backends/kfd/kfd_wait.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace doppel::kfd {
+namespace {
+
+constexpr uint64_t kSpinNs = 200'000;              // before the first sleep
+constexpr uint64_t kSliceMs = 100;                 // of one sleep: bounds a lost interrupt's cost
+constexpr uint64_t kFaultGraceNs = 1'000'000'000;  // healthy queues may still deliver the value
+
+uint64_t saturating_add(uint64_t left, uint64_t right) {
+  return left > std::numeric_limits<uint64_t>::max() - right ? std::numeric_limits<uint64_t>::max()
+                                                             : left + right;
+}
+
+}  // namespace
+
+void Waiter::add_service(HostService* service) {
+  const std::scoped_lock lock(mutex_);
+  services_.push_back(service);
+}
+
+void Waiter::remove_service(HostService* service) {
+  const std::scoped_lock lock(mutex_);
+  std::erase(services_, service);
+}
+
+Result<> Waiter::serve() {
+  const std::scoped_lock lock(mutex_);
+  for (HostService* service : services_) DOPPEL_TRY(service->serve());
+  return {};
+}
+
+Result<std::string> Waiter::fault_text() {
+  DOPPEL_TRY(events_.wait(0, abi::kTimeoutImmediate));
+  std::string text;
+  for (const ExceptionReport& report : events_.exceptions()) text += report.message + ' ';
+  if (!text.empty()) text += driver_->kernel().fault_report();
+  while (text.ends_with(' ') || text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+Result<> Waiter::failure(StatusCode code, const std::string& what, const std::string& detail) {
+  return error(code, detail.empty() ? what : fmt::format("{}\n{}", what, detail));
+}
+
+Result<> Waiter::wait(const std::function<bool()>& ready,
+                      const std::function<std::string()>& describe, uint32_t event_id,
+                      std::chrono::nanoseconds timeout) {
+  if (ready()) return {};
+  KernelAbi& kernel = driver_->kernel();
+  const uint64_t start = kernel.now_ns();
+  const auto limit = static_cast<uint64_t>(std::max<int64_t>(timeout.count(), 0));
+  uint64_t deadline = saturating_add(start, limit);
+  const uint64_t spin_end = saturating_add(start, kSpinNs);
+  bool faulted = false;
+  while (true) {
+    DOPPEL_TRY(serve());
+    const Relax relax = kernel.relax();
+    if (ready()) return {};
+    if (relax == Relax::Stalled) {
+      DOPPEL_TRY(serve());
+      if (ready()) return {};
+      if (kernel.relax() == Relax::Again) continue;  // a service has set the device going again
+      DOPPEL_ASSIGN(const std::string faults, fault_text());
+      if (ready()) return {};
+      if (!faults.empty()) {
+        return failure(StatusCode::DeviceFault, fmt::format("The wait for {} fails.", describe()),
+                       faults);
+      }
+      return failure(StatusCode::Deadlock,
+                     fmt::format("The wait for {} never ends: nothing runs any more.", describe()),
+                     kernel.stall_report());
+    }
+    const uint64_t now = kernel.now_ns();
+    if (now >= deadline) break;
+    if (now < spin_end) continue;
+    const uint64_t rest_ms = (deadline - now + 999'999) / 1'000'000;
+    DOPPEL_TRY(events_.wait(event_id, static_cast<uint32_t>(std::min(kSliceMs, rest_ms))));
+    if (ready()) return {};
+    if (!faulted && !events_.exceptions().empty()) {
+      faulted = true;
+      deadline = std::min(deadline, saturating_add(kernel.now_ns(), kFaultGraceNs));
+    }
+  }
+  DOPPEL_ASSIGN(const std::string faults, fault_text());
+  if (ready()) return {};  // it may have come at the last moment
+  if (!faults.empty()) {
+    return failure(StatusCode::DeviceFault, fmt::format("The wait for {} fails.", describe()),
+                   faults);
+  }
+  return failure(
+      StatusCode::Timeout,
+      fmt::format("The wait for {} timed out after {} ms.", describe(), limit / 1'000'000),
+      kernel.stall_report());
+}
+
+}  // namespace doppel::kfd
