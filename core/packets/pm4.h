@@ -88,13 +88,14 @@ class Builder : public WordsArray<kCapacity> {
     this->dword(0) = type3_header(kOpcode, size);
   }
 
- protected:
-  /// What follows the fixed dwords; the header counts it.
-  constexpr void attach_payload(std::span<const uint32_t> payload) {
-    DOPPEL_ASSERT(this->dwords().size() + payload.size() <= kMaxDwords, "the payload is too long");
-    this->attach(payload);
-    this->dword(0) = type3_header(kOpcode, this->dwords().size() + payload.size());
+  /// What follows the fixed dwords; the header counts it. Last in a chain of setters.
+  constexpr Builder& payload(std::span<const uint32_t> dwords) {
+    DOPPEL_ASSERT(this->dwords().size() + dwords.size() <= kMaxDwords, "the payload is too long");
+    this->attach(dwords);
+    this->dword(0) = type3_header(kOpcode, this->dwords().size() + dwords.size());
+    return *this;
   }
+  using WordsArray<kCapacity>::payload;
 };
 
 // clang-format off
@@ -122,11 +123,6 @@ class Builder : public WordsArray<kCapacity> {
         : Type##Fields(family, k##Type##Length.in(family).fixed()) {}                       \
     /* Of `size` fixed dwords, where the row allows several. */                             \
     constexpr Type(GfxFamily family, size_t size) : Type##Fields(family, size) {}           \
-    constexpr Type& payload(std::span<const uint32_t> dwords) {                             \
-      attach_payload(dwords);                                                               \
-      return *this;                                                                         \
-    }                                                                                       \
-    using Type##Fields::payload;                                                            \
   };
 #include "core/packets/pm4.inc"
 #undef PACKET

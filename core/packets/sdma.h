@@ -60,6 +60,12 @@ class Builder : public WordsArray<kCapacity> {
   constexpr Builder(GfxFamily family, size_t size) : WordsArray<kCapacity>(family, size) {
     this->dword(0) = kOp | kSubOp << 8;
   }
+  /// What follows the fixed dwords; the packet's count must match. Last in a chain of setters.
+  constexpr Builder& payload(std::span<const uint32_t> dwords) {
+    this->attach(dwords);
+    return *this;
+  }
+  using WordsArray<kCapacity>::payload;
 };
 
 // clang-format off
@@ -92,12 +98,6 @@ class Builder : public WordsArray<kCapacity> {
         : Type##Fields(family, k##Type##Length.in(family).fixed()) {}                        \
     /* Of `size` fixed dwords, where the row allows several. */                             \
     constexpr Type(GfxFamily family, size_t size) : Type##Fields(family, size) {}           \
-    /* What follows the fixed dwords; set the packet's count field to match. */             \
-    constexpr Type& payload(std::span<const uint32_t> dwords) {                             \
-      attach(dwords);                                                                       \
-      return *this;                                                                         \
-    }                                                                                       \
-    using Type##Fields::payload;                                                            \
   };
 #include "core/packets/sdma.inc"
 #undef PACKET

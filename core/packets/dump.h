@@ -1,0 +1,51 @@
+// Packets as text: symbolic fields beside the raw dwords, one dword a line.
+//
+//   RELEASE_MEM
+//     c0064900
+//     0070f514  event_type=CACHE_FLUSH_AND_INV_TS_EVENT event_index=END_OF_PIPE gcr_glm_wb ...
+//     22000000  dst_sel=MEMORY_CONTROLLER int_sel=SEND_INTERRUPT_AFTER_WRITE_CONFIRM ...
+//     71bfff48  address=0x7fe571bfff48
+//     00007fe5
+//
+// Flags are named when set; a number that is 0 and shares its dword with others is left out.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/packets/packet.h"
+
+namespace doppel::packets {
+
+/// One field of one packet, as the dumper, JSON and the differ show it.
+struct FieldText {
+  const Field* field = nullptr;
+  uint32_t dword = 0;  // in the packet
+  uint64_t value = 0;
+  std::string text;  // the value alone: "END_OF_PIPE", "0x7fe5", "COMPUTE_PGM_LO", "1"
+};
+
+struct DumpOptions {
+  /// Names a GPU address ("buf0+0x40"); returns "" to print it in hexadecimal.
+  std::function<std::string(uint64_t address)> address_name;
+  bool raw = true;          // the dwords themselves
+  size_t max_payload = 64;  // dwords shown of a long payload
+};
+
+/// The fields that the packet has, in the order of its row. Empty for a packet without a row.
+std::vector<FieldText> describe_fields(const Packet& packet, const DumpOptions& options = {});
+
+/// "COMPUTE_NUM_THREAD_X num_thread_full=16" for a value written to a register; the absolute dword
+/// address in hexadecimal if no table has it.
+std::string describe_register(uint32_t address, uint32_t value, GfxFamily family);
+
+/// A packet's lines, each ended by a newline; a malformed one ends with why.
+std::string dump(const Packet& packet, const DumpOptions& options = {});
+
+/// A whole stream, each packet headed by its offset in dwords; resumes behind damage.
+std::string dump_stream(Language language, std::span<const uint32_t> stream, GfxFamily family,
+                        const DumpOptions& options = {});
+
+}  // namespace doppel::packets
