@@ -36,10 +36,10 @@ class Block {
   virtual uint64_t step() = 0;
 
   /// No work is left: everything submitted has been carried out.
-  virtual bool idle() const = 0;
+  virtual bool idle() = 0;
 
   /// Set if there is work, and it waits.
-  virtual std::optional<BlockedOn> blocked_on() const { return std::nullopt; }
+  virtual std::optional<BlockedOn> blocked_on() { return std::nullopt; }
 };
 
 }  // namespace doppel::emu

@@ -82,7 +82,7 @@ Result<> Gpu::create_queue(const QueueConfig& config, InterruptSink* sink) {
     return error(StatusCode::InvalidArgument,
                  fmt::format("The queue exists already (queue {}).", config.id));
   }
-  DOPPEL_ASSIGN(auto queue, make_hardware_queue(impl_->context, config, sink));
+  auto queue = make_hardware_queue(impl_->context, config, sink);
   impl_->context.scheduler->add(*queue);
   impl_->queues.emplace(config.id, std::move(queue));
   return {};

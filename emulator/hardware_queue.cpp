@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "emulator/ih/interrupt_handler.h"
+#include "emulator/cp/command_processor.h"
+#include "emulator/sdma/sdma_engine.h"
 
 namespace doppel::emu {
 
@@ -20,14 +21,10 @@ void HardwareQueue::fail(Fault fault) {
   if (sink_) sink_->on_fault(fault);
 }
 
-void HardwareQueue::raise_interrupt(uint32_t context_id) {
-  gpu_.interrupts->raise(sink_, config_.id, context_id);
-}
-
-Result<std::unique_ptr<HardwareQueue>> make_hardware_queue(GpuContext&, const QueueConfig& config,
-                                                           InterruptSink*) {
-  return error(StatusCode::Unsupported,
-               fmt::format("This GPU has no front-end for the queue (queue {}).", config.id));
+std::unique_ptr<HardwareQueue> make_hardware_queue(GpuContext& gpu, const QueueConfig& config,
+                                                   InterruptSink* sink) {
+  if (config.kind == QueueKind::Sdma) return std::make_unique<SdmaEngine>(gpu, config, sink);
+  return std::make_unique<CommandProcessor>(gpu, config, sink);
 }
 
 }  // namespace doppel::emu

@@ -51,7 +51,6 @@ class HardwareQueue : public Block {
  protected:
   /// Stops the queue and tells the driver model. `fault` knows what happened; this adds where.
   void fail(Fault fault);
-  void raise_interrupt(uint32_t context_id);
 
   GpuContext& gpu_;
   QueueConfig config_;
@@ -62,9 +61,8 @@ class HardwareQueue : public Block {
   bool faulted_ = false;
 };
 
-/// The front-end for config.kind. Unsupported if this GPU has none.
-Result<std::unique_ptr<HardwareQueue>> make_hardware_queue(GpuContext& gpu,
-                                                           const QueueConfig& config,
-                                                           InterruptSink* sink);
+/// The front-end for config.kind.
+std::unique_ptr<HardwareQueue> make_hardware_queue(GpuContext& gpu, const QueueConfig& config,
+                                                   InterruptSink* sink);
 
 }  // namespace doppel::emu

@@ -31,8 +31,7 @@ bool Simulator::step() {
 }
 
 bool Simulator::idle() const {
-  return std::ranges::all_of(impl_->scheduler.blocks(),
-                             [](const Block* block) { return block->idle(); });
+  return std::ranges::all_of(impl_->scheduler.blocks(), [](Block* block) { return block->idle(); });
 }
 
 std::string Simulator::stall_report() const {

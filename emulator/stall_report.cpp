@@ -45,7 +45,7 @@ std::string find_writers(Simulator::Impl& simulator, const BlockedOn& wait) {
 
 std::string stall_report(Simulator::Impl& simulator) {
   std::string report;
-  for (const Block* block : simulator.scheduler.blocks()) {
+  for (Block* block : simulator.scheduler.blocks()) {
     const auto wait = block->blocked_on();
     if (!wait) continue;
     fmt::format_to(std::back_inserter(report), "{} waits: {}\n", block->name(), wait->reason);

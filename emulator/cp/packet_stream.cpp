@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/status.h"
+
 namespace doppel::emu {
 namespace {
 
@@ -13,11 +17,23 @@ std::unexpected<Fault> bad_packet(std::string message) {
 
 }  // namespace
 
+std::string PacketPlace::to_string() const {
+  if (!in_ib) return fmt::format("at dword {} of the ring", ring_position);
+  return fmt::format("at dword {} of the IB at 0x{:x}", ib_position, ib_base);
+}
+
 std::expected<uint64_t, Fault> PacketStream::available() {
   if (in_ib()) return ibs_.back().dwords - ibs_.back().position;
   auto submitted = ring_.submitted();
   if (!submitted) return std::unexpected(std::move(submitted).error());
-  return *submitted > ring_.position() ? *submitted - ring_.position() : 0;
+  uint64_t dwords = *submitted - ring_.position();
+  if (ring_skip_ != 0) {
+    const uint64_t skipped = std::min(ring_skip_, dwords);
+    DOPPEL_TRY(advance_ring(skipped));
+    ring_skip_ -= skipped;
+    dwords -= skipped;
+  }
+  return dwords;
 }
 
 std::expected<void, Fault> PacketStream::fetch(std::span<uint32_t> out) {
@@ -38,10 +54,7 @@ std::expected<void, Fault> PacketStream::fetch(std::span<uint32_t> out) {
 }
 
 std::expected<void, Fault> PacketStream::advance(uint64_t dwords) {
-  if (!in_ib()) {
-    ring_.advance(dwords);
-    return ring_.report(ring_.position());
-  }
+  if (!in_ib()) return advance_ring(dwords);
   Ib& ib = ibs_.back();
   if (dwords > ib.dwords - ib.position) {
     return bad_packet(
@@ -53,13 +66,25 @@ std::expected<void, Fault> PacketStream::advance(uint64_t dwords) {
   return settle();
 }
 
+std::expected<void, Fault> PacketStream::advance_ring(uint64_t dwords) {
+  ring_.advance(dwords);
+  if (!options_.reports_position) return {};
+  return ring_.report(ring_.position());
+}
+
+std::expected<void, Fault> PacketStream::skip(uint64_t dwords) {
+  if (in_ib()) return advance(dwords);
+  ring_skip_ += dwords;
+  return {};
+}
+
 std::expected<void, Fault> PacketStream::enter_ib(uint64_t base, uint32_t dwords, bool chain,
                                                   uint64_t packet_dwords) {
-  if (base % limits_.ib_alignment != 0) {
+  if (base % options_.ib_alignment != 0) {
     Fault fault;
     fault.kind = FaultKind::Misaligned;
     fault.message = fmt::format("The indirect buffer is not aligned to {} bytes (address 0x{:x}).",
-                                limits_.ib_alignment, base);
+                                options_.ib_alignment, base);
     return std::unexpected(std::move(fault));
   }
   if (chain && !in_ib()) {
@@ -67,18 +92,18 @@ std::expected<void, Fault> PacketStream::enter_ib(uint64_t base, uint32_t dwords
         "The ring chains to an indirect buffer, which only one within an indirect "
         "buffer may do.");
   }
-  if (++chains_ > limits_.ib_chains) {
+  if (++chains_ > options_.ib_chains) {
     return bad_packet(
         fmt::format("The ring packet calls or chains indirect buffers without end (more than {}).",
-                    limits_.ib_chains));
+                    options_.ib_chains));
   }
   if (chain) {
     ibs_.back() = {base, dwords, 0};
     return settle();
   }
-  if (ibs_.size() >= limits_.ib_depth) {
+  if (ibs_.size() >= options_.ib_depth) {
     return bad_packet(fmt::format("Indirect buffers are nested too deep (more than {} levels).",
-                                  limits_.ib_depth));
+                                  options_.ib_depth));
   }
   if (in_ib()) {
     ibs_.back().position += static_cast<uint32_t>(packet_dwords);
@@ -94,16 +119,12 @@ std::expected<void, Fault> PacketStream::settle() {
   while (in_ib() && ibs_.back().position == ibs_.back().dwords) ibs_.pop_back();
   if (in_ib()) return {};
   chains_ = 0;
-  return ring_.report(ring_.position());
+  return advance_ring(0);
 }
 
-uint64_t PacketStream::ring_position() const {
-  return in_ib() ? calling_position_ : ring_.position();
-}
-
-std::string PacketStream::ib_location() const {
-  if (!in_ib()) return "";
-  return fmt::format(" in the IB at 0x{:x}, dword {}", ibs_.back().base, ibs_.back().position);
+PacketPlace PacketStream::place() const {
+  if (!in_ib()) return {.ring_position = ring_.position()};
+  return {calling_position_, ibs_.back().base, ibs_.back().position, true};
 }
 
 uint64_t PacketStream::address() const {

@@ -16,16 +16,28 @@
 
 namespace doppel::emu {
 
-struct StreamLimits {
+struct StreamOptions {
+  bool reports_position = true;    // the ring's read pointer follows the front-end
   uint32_t ib_depth = 2;           // IBs within IBs: the CP has registers for IB1 and IB2
   uint32_t ib_chains = 64 * 1024;  // chained or called IBs per ring packet: ends endless loops
   uint32_t ib_alignment = 4;       // bytes
 };
 
+/// Where a packet stands.
+struct PacketPlace {
+  uint64_t ring_position = 0;  // dwords since the queue's first packet; of the calling one in an IB
+  uint64_t ib_base = 0;
+  uint32_t ib_position = 0;  // dwords
+  bool in_ib = false;
+
+  /// "at dword 40 of the ring", "at dword 12 of the IB at 0x7000".
+  std::string to_string() const;
+};
+
 class PacketStream {
  public:
-  PacketStream(RingReader& ring, MemoryPort& port, StreamLimits limits)
-      : ring_(ring), port_(port), limits_(limits) {}
+  PacketStream(RingReader& ring, MemoryPort& port, StreamOptions options)
+      : ring_(ring), port_(port), options_(options) {}
 
   /// Dwords from the current packet on that have been submitted.
   std::expected<uint64_t, Fault> available();
@@ -39,15 +51,16 @@ class PacketStream {
   /// Steps over `dwords` and returns from IBs that end there. Reports the ring's read pointer.
   std::expected<void, Fault> advance(uint64_t dwords);
 
+  /// Leaves out `dwords` behind the current packet; in the ring, as they arrive.
+  std::expected<void, Fault> skip(uint64_t dwords);
+
   /// Steps over the current packet of `packet_dwords` into an IB; `chain`: instead of the rest of
   /// the current IB.
   std::expected<void, Fault> enter_ib(uint64_t base, uint32_t dwords, bool chain,
                                       uint64_t packet_dwords);
 
-  /// Dwords since the queue's first packet of the ring packet that is being carried out.
-  uint64_t ring_position() const;
-  /// " in the IB at 0x7000, dword 12"; "" in the ring.
-  std::string ib_location() const;
+  /// Of the current packet.
+  PacketPlace place() const;
 
   /// GPU address of the current packet.
   uint64_t address() const;
@@ -62,12 +75,14 @@ class PacketStream {
 
  private:
   std::expected<void, Fault> settle();
+  std::expected<void, Fault> advance_ring(uint64_t dwords);
 
   RingReader& ring_;
   MemoryPort& port_;
-  StreamLimits limits_;
+  StreamOptions options_;
   std::vector<Ib> ibs_;
   uint64_t calling_position_ = 0;  // ring position of the packet that called the outermost IB
+  uint64_t ring_skip_ = 0;         // dwords of the ring still to be left out
   uint32_t chains_ = 0;
 };
 

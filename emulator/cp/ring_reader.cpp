@@ -62,8 +62,7 @@ std::expected<uint64_t, Fault> RingReader::submitted() {
   if (kind_ == QueueKind::Sdma && units % 4 != 0) {
     Fault fault;
     fault.kind = FaultKind::Misaligned;
-    fault.message =
-        fmt::format("The write pointer is not in whole dwords ({} bytes).", units);
+    fault.message = fmt::format("The write pointer is not in whole dwords ({} bytes).", units);
     return std::unexpected(std::move(fault));
   }
   submitted_ = std::max(submitted_, to_dwords(units));

@@ -24,7 +24,7 @@ class InterruptHandler final : public Block {
   std::string name() const override;
   bool runnable() override { return !pending_.empty(); }
   uint64_t step() override;
-  bool idle() const override { return pending_.empty(); }
+  bool idle() override { return pending_.empty(); }
 
  private:
   struct Interrupt {

@@ -21,7 +21,7 @@ class Worker final : public Block {
     if (on_step) on_step();
     return 10;
   }
-  bool idle() const override { return left_ == 0; }
+  bool idle() override { return left_ == 0; }
 
   std::function<void()> on_step;
 

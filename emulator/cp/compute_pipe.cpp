@@ -1,0 +1,140 @@
+#include "emulator/cp/compute_pipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "emulator/scheduler.h"
+
+namespace doppel::emu {
+namespace {
+
+constexpr uint64_t kInstructionsPerStep = 32 * 1024;
+constexpr uint64_t kLaunchNs = 1000;
+
+}  // namespace
+
+/// Runs one dispatch at a time.
+class ComputePipe::Slot final : public Block {
+ public:
+  Slot(ComputePipe& pipe, uint32_t index)
+      : pipe_(pipe), index_(index), dispatcher_(pipe.scheduler_.clock(), pipe.options_) {}
+
+  bool free() const { return state_ == DispatchState::Idle; }
+  bool finished() const {
+    return state_ == DispatchState::Done || state_ == DispatchState::Faulted;
+  }
+
+  std::expected<void, Fault> start(const Dispatch& dispatch) {
+    auto started = dispatcher_.start(dispatch);
+    if (started) state_ = DispatchState::Running;
+    return started;
+  }
+
+  void release() {
+    dispatcher_.abandon();
+    state_ = DispatchState::Idle;
+  }
+
+  const Dispatcher& dispatcher() const { return dispatcher_; }
+
+  std::string name() const override {
+    return fmt::format("{}, dispatch slot {}", pipe_.queue_name_, index_);
+  }
+  bool runnable() override { return state_ == DispatchState::Running; }
+  bool idle() override { return state_ != DispatchState::Running; }
+
+  uint64_t step() override {
+    const uint64_t before = dispatcher_.counters().wave_instructions;
+    state_ = dispatcher_.step(kInstructionsPerStep);
+    if (finished()) ++pipe_.finished_;
+    // One nanosecond a wave-instruction: the order of magnitude of one SIMD.
+    const uint64_t ns = dispatcher_.counters().wave_instructions - before;
+    return finished() ? ns + kLaunchNs : std::max<uint64_t>(ns, 1);
+  }
+
+ private:
+  ComputePipe& pipe_;
+  const uint32_t index_;
+  Dispatcher dispatcher_;
+  DispatchState state_ = DispatchState::Idle;
+};
+
+ComputePipe::ComputePipe(Scheduler& scheduler, std::string queue_name, DispatcherOptions options)
+    : scheduler_(scheduler), queue_name_(std::move(queue_name)), options_(options) {}
+
+ComputePipe::~ComputePipe() {
+  for (auto& slot : slots_) scheduler_.remove(*slot);
+}
+
+ComputePipe::Slot& ComputePipe::free_slot() {
+  for (auto& slot : slots_) {
+    if (slot->free()) return *slot;
+  }
+  const auto index = static_cast<uint32_t>(slots_.size());
+  slots_.push_back(std::make_unique<Slot>(*this, index));
+  scheduler_.add(*slots_.back());
+  return *slots_.back();
+}
+
+std::expected<void, Fault> ComputePipe::launch(const Dispatch& dispatch, uint64_t tag) {
+  DOPPEL_ASSERT(can_launch(), "The pipe launches only into a free slot.");
+  Slot& slot = free_slot();
+  auto started = slot.start(dispatch);
+  if (!started) return started;
+  line_.push_back({tag, &slot});
+  ++running_;
+  return {};
+}
+
+void ComputePipe::at_end_of_pipe(uint64_t tag) {
+  DOPPEL_ASSERT(can_queue_event(), "The pipe queues a bounded number of events.");
+  line_.push_back({tag, nullptr});
+  ++events_;
+}
+
+bool ComputePipe::has_completion() const {
+  return finished_ != 0 || (!line_.empty() && !line_.front().slot);
+}
+
+ComputePipe::Completion ComputePipe::take_completion() {
+  const auto ready = std::ranges::find_if(line_, [&](const Entry& entry) {
+    return entry.slot ? entry.slot->finished() : &entry == &line_.front();
+  });
+  DOPPEL_ASSERT(ready != line_.end(), "A completion is taken only if there is one.");
+  const Entry entry = *ready;
+  line_.erase(ready);
+  if (!entry.slot) {
+    --events_;
+    return {Completion::What::EndOfPipe, entry.tag, {}};
+  }
+  --running_;
+  --finished_;
+  Completion completion{Completion::What::DispatchDone, entry.tag, {}};
+  if (entry.slot->dispatcher().state() == DispatchState::Faulted) {
+    completion.what = Completion::What::DispatchFaulted;
+    completion.fault = entry.slot->dispatcher().fault();
+  }
+  entry.slot->release();
+  return completion;
+}
+
+void ComputePipe::abandon() {
+  for (auto& slot : slots_) slot->release();
+  line_.clear();
+  running_ = events_ = finished_ = 0;
+}
+
+DispatchCounters ComputePipe::counters() const {
+  DispatchCounters sum;
+  for (const auto& slot : slots_) {
+    const DispatchCounters counters = slot->dispatcher().total_counters();
+    sum.workgroups += counters.workgroups;
+    sum.waves += counters.waves;
+    sum.wave_instructions += counters.wave_instructions;
+  }
+  return sum;
+}
+
+}  // namespace doppel::emu
