@@ -1,0 +1,142 @@
+// Parses machine specifications: "mock:gfx1100,cu=4,vram=1GiB,count=2,seed=7".
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "backends/mock/device_profile.h"
+
+namespace doppel::mock {
+namespace {
+
+constexpr std::string_view kScheme = "mock:";
+
+struct Unit {
+  std::string_view suffix;
+  uint64_t bytes;
+};
+constexpr std::array kUnits = {Unit{"KiB", uint64_t{1} << 10}, Unit{"MiB", uint64_t{1} << 20},
+                               Unit{"GiB", uint64_t{1} << 30}, Unit{"K", uint64_t{1} << 10},
+                               Unit{"M", uint64_t{1} << 20},   Unit{"G", uint64_t{1} << 30}};
+
+std::optional<uint64_t> parse_number(std::string_view text) {
+  uint64_t value = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<uint64_t> parse_bytes(std::string_view text) {
+  for (const Unit& unit : kUnits) {
+    if (!text.ends_with(unit.suffix)) continue;
+    auto count = parse_number(text.substr(0, text.size() - unit.suffix.size()));
+    if (!count || *count > UINT64_MAX / unit.bytes) return std::nullopt;
+    return *count * unit.bytes;
+  }
+  return parse_number(text);
+}
+
+std::unexpected<Status> bad_setting(std::string_view key, std::string_view value,
+                                    std::string_view expected) {
+  return error(
+      StatusCode::InvalidArgument,
+      fmt::format("The setting {} of the GPU specification is {} ({}).", key, expected, value));
+}
+
+/// What a specification says, before it becomes GPUs.
+struct Settings {
+  DeviceProfile gpu;
+  MachineProfile machine;
+  uint64_t count = 1;
+};
+
+Result<> set_number(std::string_view key, std::string_view value, uint64_t least, uint64_t most,
+                    uint64_t& target) {
+  auto number = parse_number(value);
+  if (!number || *number < least || *number > most)
+    return bad_setting(key, value, fmt::format("not a number from {} to {}", least, most));
+  target = *number;
+  return {};
+}
+
+Result<> set_number(std::string_view key, std::string_view value, uint64_t least, uint64_t most,
+                    uint32_t& target) {
+  uint64_t wide = 0;
+  DOPPEL_TRY(set_number(key, value, least, most, wide));
+  target = static_cast<uint32_t>(wide);
+  return {};
+}
+
+Result<> set_bytes(std::string_view key, std::string_view value, uint64_t least, uint64_t most,
+                   uint64_t& target) {
+  auto bytes = parse_bytes(value);
+  if (!bytes || *bytes < least || *bytes > most || *bytes % 4096 != 0)
+    return bad_setting(
+        key, value, fmt::format("not whole pages from {} MiB to {} GiB", least >> 20, most >> 30));
+  target = *bytes;
+  return {};
+}
+
+/// Keeps shader engines and arrays such that each array holds a CU.
+void fit_arrays(DeviceProfile& gpu) {
+  while (gpu.array_count() > gpu.compute_units && gpu.shader_engines > 1) --gpu.shader_engines;
+  if (gpu.array_count() > gpu.compute_units) gpu.arrays_per_engine = 1;
+  while (gpu.compute_units % gpu.array_count() != 0 && gpu.shader_engines > 1) --gpu.shader_engines;
+  if (gpu.compute_units % gpu.array_count() != 0) gpu.arrays_per_engine = 1;
+}
+
+Result<> apply(Settings& settings, std::string_view key, std::string_view value) {
+  DeviceProfile& gpu = settings.gpu;
+  if (key == "cu") {
+    DOPPEL_TRY(set_number(key, value, 1, 256, gpu.compute_units));
+    fit_arrays(gpu);
+    return {};
+  }
+  if (key == "vram")
+    return set_bytes(key, value, uint64_t{64} << 20, uint64_t{256} << 30, gpu.vram_bytes);
+  if (key == "memory")
+    return set_bytes(key, value, uint64_t{1} << 30, uint64_t{4096} << 30,
+                     settings.machine.host_memory_bytes);
+  if (key == "count") return set_number(key, value, 1, kMaxGpus, settings.count);
+  if (key == "seed") return set_number(key, value, 0, UINT64_MAX, settings.machine.seed);
+  if (key == "sdma") return set_number(key, value, 1, 8, gpu.sdma_engines);
+  if (key == "workers") return set_number(key, value, 1, 256, settings.machine.workers);
+  if (key == "kfd") {
+    if (!value.starts_with("1.")) return bad_setting(key, value, "not 1.MINOR");
+    return set_number(key, value.substr(2), 11, 18, settings.machine.kfd_minor_version);
+  }
+  if (key == "bar") {
+    if (value != "large" && value != "small")
+      return bad_setting(key, value, "neither large nor small");
+    gpu.large_bar = value == "large";
+    return {};
+  }
+  return error(StatusCode::InvalidArgument,
+               fmt::format("The GPU specification has an unknown setting ({}); known are cu, vram, "
+                           "count, seed, sdma, workers, bar, memory and kfd.",
+                           key));
+}
+
+}  // namespace
+
+Result<MachineProfile> parse_machine(std::string_view specification) {
+  std::string_view rest = specification;
+  if (rest.starts_with(kScheme)) rest.remove_prefix(kScheme.size());
+  const size_t comma = rest.find(',');
+  Settings settings;
+  DOPPEL_ASSIGN(settings.gpu, find_device_profile(rest.substr(0, comma)));
+  rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const size_t equals = part.find('=');
+    if (equals == std::string_view::npos)
+      return error(StatusCode::InvalidArgument,
+                   fmt::format("A setting of the GPU specification lacks its value ({}).", part));
+    DOPPEL_TRY(apply(settings, part.substr(0, equals), part.substr(equals + 1)));
+  }
+  settings.machine.gpus.assign(settings.count, settings.gpu);
+  return settings.machine;
+}
+
+}  // namespace doppel::mock

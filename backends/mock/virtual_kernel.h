@@ -1,0 +1,100 @@
+// VirtualKernel: the emulated machine behind the KernelAbi seam: /dev/kfd, the render nodes, sysfs
+// and emulated GPUs, in this process. By default whoever waits steps the simulator, on virtual
+// time, so that a run depends on its seed alone; the preload shim passes another Progress.
+//
+// Device descriptors are real ones (memory files): dup, fcntl and close work on them, and any mmap
+// maps what the driver promised at the offsets it returned. They are recognised by inode.
+//
+// Owns everything of the emulated machine; its life is the client process's life as the driver sees
+// it. Safe to call from several threads: one lock, released while a call waits.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/kfd/kernel_abi.h"
+#include "backends/mock/device_profile.h"
+#include "backends/mock/machine.h"
+#include "backends/mock/progress.h"
+#include "backends/mock/sysfs_tree.h"
+#include "backends/mock/virtual_drm.h"
+#include "backends/mock/virtual_kfd.h"
+
+namespace doppel::mock {
+
+/// What a client still holds; all zero after it has given everything back.
+struct Usage {
+  size_t allocations = 0;
+  size_t mapped_allocations = 0;
+  size_t queues = 0;
+  size_t events = 0;
+  size_t gem_objects = 0;
+  uint64_t vram_bytes = 0;  // over all GPUs
+  uint64_t gtt_bytes = 0;
+  uint64_t system_bytes = 0;  // GTT and pinned user memory
+  bool operator==(const Usage&) const = default;
+};
+
+class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
+ public:
+  using MakeProgress = std::function<std::unique_ptr<Progress>(emu::Simulator&)>;
+
+  /// System if the machine below refuses descriptors or address space.
+  static Result<std::unique_ptr<VirtualKernel>> create(MachineProfile profile,
+                                                       const MakeProgress& make_progress = {});
+  ~VirtualKernel() override;
+
+  int open(const char* path, int flags) override;
+  int close(int fd) override;
+  int ioctl(int fd, unsigned long request, void* argument) override;
+  void* mmap(void* address, size_t length, int protection, int flags, int fd, uint64_t offset,
+             int* os_error) override;
+  int munmap(void* address, size_t length) override;
+  Result<std::string> read_file(const std::string& path) override;
+  Result<std::vector<std::string>> list_dir(const std::string& path) override;
+  Result<kfd::RenderNodeInfo> render_node_info(int fd) override;
+  kfd::Relax relax() override;
+  std::string stall_report() override;
+  uint64_t now_ns() const override;
+
+  /// Whether `fd` is one of this machine's devices.
+  bool owns(int fd);
+
+  Usage usage();
+  /// Faults of guests so far, oldest first.
+  std::vector<emu::Fault> faults();
+  const SysfsTree& sysfs() const { return sysfs_; }
+  /// The hardware itself, for tests and observers. Callers see to it that nobody else steps it.
+  Machine& machine() { return machine_; }
+  const VirtualKfd& kfd() const { return kfd_; }
+
+ private:
+  VirtualKernel(MachineProfile profile, const MakeProgress& make_progress, MemfdBacking kfd_file);
+
+  std::shared_ptr<DrmFile> find(int fd) override;
+  int export_dmabuf(std::shared_ptr<BufferObject> object, uint32_t flags) override;
+  std::shared_ptr<BufferObject> find_dmabuf(int fd) override;
+
+  /// The token behind a dma-buf descriptor keeps the object, and its inode ours.
+  struct Dmabuf {
+    MemfdBacking token;
+    std::shared_ptr<BufferObject> object;
+  };
+
+  int open_render_node(uint32_t index, bool close_on_exec);
+  int check_mmap(int fd, uint64_t offset, size_t length);
+
+  Machine machine_;
+  SysfsTree sysfs_;
+  std::unique_ptr<Progress> progress_;
+  MemfdBacking kfd_file_;
+  std::map<raw::FileIdentity, std::shared_ptr<DrmFile>> drm_files_;
+  std::map<raw::FileIdentity, Dmabuf> dmabufs_;
+  VirtualKfd kfd_;
+  VirtualDrm drm_;
+};
+
+}  // namespace doppel::mock
