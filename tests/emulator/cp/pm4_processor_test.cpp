@@ -31,12 +31,13 @@ class Pm4Test : public ::testing::Test {
     EXPECT_EQ(machine_.sink.faults.size(), 1u);
     return machine_.sink.faults.empty() ? Fault{} : machine_.sink.faults[0];
   }
-  auto write(uint64_t va, std::span<const uint32_t> values) {
+  auto write(uint64_t va, std::span<const uint32_t> values, bool stay = false) {
     return pm4::WriteData(kFamily)
-        .payload(values)
         .dst_sel(pm4::WriteDst::MEMORY)
         .wr_confirm(true)
-        .address(va);
+        .addr_incr(stay)
+        .address(va)
+        .payload(values);
   }
   auto wait(uint64_t va, pm4::Function function, uint32_t reference, uint32_t mask = ~0u) {
     return pm4::WaitRegMem(kFamily)
@@ -71,7 +72,7 @@ TEST_F(Pm4Test, WriteDataStoresItsDwords) {
 
 TEST_F(Pm4Test, WriteDataMayStayAtOneAddress) {
   const uint32_t values[] = {1, 2, 3};
-  run(Stream() << write(data_, values).addr_incr(true));
+  run(Stream() << write(data_, values, true));
   EXPECT_EQ(machine_.peek<uint32_t>(data_), 3u);
   EXPECT_EQ(machine_.peek<uint32_t>(data_ + 4), 0u);
 }
@@ -172,7 +173,7 @@ TEST_F(Pm4Test, HdpFlushHandshakePassesAtOnce) {
 TEST_F(Pm4Test, WaitOnARegisterComparesWhatWasWritten) {
   const uint32_t offset = regs::sh_offset(regs::COMPUTE_USER_DATA_0, kFamily);
   const uint32_t value = 77;
-  run(Stream() << pm4::SetShReg(kFamily).payload(std::span(&value, 1)).reg_offset(offset)
+  run(Stream() << pm4::SetShReg(kFamily).reg_offset(offset).payload(std::span(&value, 1))
                << pm4::WaitRegMem(kFamily)
                       .function(pm4::Function::EQUAL_TO_THE_REFERENCE_VALUE)
                       .reg_poll_addr(regs::COMPUTE_USER_DATA_0.in(kFamily))
