@@ -164,8 +164,8 @@ std::string Packet::name() const {
 }
 
 std::span<const uint32_t> Packet::payload() const {
-  if (!row || error) return {};
-  return dwords.subspan(std::min<size_t>(row->length.in(family).fixed(), dwords.size()));
+  if (!row || error || row->length.in(family).max != kUnbounded) return {};
+  return dwords.subspan(row->length.in(family).fixed());
 }
 
 Packet next_packet(Language language, std::span<const uint32_t> stream, GfxFamily family) {

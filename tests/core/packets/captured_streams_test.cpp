@@ -3,6 +3,7 @@
 
 #include "core/packets/packet.h"
 #include "core/packets/validate.h"
+#include "tests/core/packets/random_packet.h"
 #include "tests/core/packets/shared_facts.h"
 
 namespace doppel::packets {
@@ -19,6 +20,7 @@ TEST_P(CapturedStream, EveryPacketIsWellFormed) {
     const Packet packet = next_packet(language, dwords, GfxFamily::Gfx11);
     EXPECT_EQ(packet.size, dwords.size());
     for (const Problem& problem : validate(packet)) ADD_FAILURE() << problem.message;
+    EXPECT_EQ(test::rebuild(packet), dwords);
   }
 }
 

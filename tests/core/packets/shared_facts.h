@@ -1,6 +1,7 @@
 // Reads the facts and captured streams that lie beside the repository, where they exist.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>

@@ -1,0 +1,150 @@
+// Every op, sub-op and field of the SDMA rows against the kernel's packet headers, both ways: no
+// fact without a row, no field without a fact.
+#include <map>
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "core/packets/sdma.h"
+#include "tests/core/packets/shared_facts.h"
+
+namespace doppel::packets {
+namespace {
+
+struct Column {
+  const char* file;
+  GfxFamily family;
+};
+
+class SdmaFacts : public testing::TestWithParam<Column> {};
+
+const Field* find_field(const PacketRow& row, std::string_view name) {
+  for (const Field& field : row.fields) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+// The headers' names that the rows shorten.
+std::string row_name(const std::string& fact) {
+  static const std::map<std::string, std::string> kNames = {{"src_addr", "src_address"},
+                                                            {"dst_addr", "dst_address"},
+                                                            {"addr", "address"},
+                                                            {"write_addr", "address"}};
+  const auto name = kNames.find(fact);
+  return name == kNames.end() ? fact : name->second;
+}
+
+/// The bits that the fact gives a field, as a mask over the pair of dwords from the field's first.
+uint64_t fact_bits(const nlohmann::json& fact, const FieldLocation& location) {
+  const uint64_t bits = fact["mask"].get<uint64_t>() << fact["shift"].get<unsigned>();
+  return fact["offset"].get<unsigned>() == location.dword ? bits : bits << 32;
+}
+
+/// Fields that no header has: named after what the kernel's sdma_v7_0.c writes, or a second meaning
+/// of dwords that a header names once.
+const std::set<std::string> kWithoutFact = {"compression", "reg_poll_addr", "reg_write_addr",
+                                            "sub_op"};
+
+TEST_P(SdmaFacts, FieldsAgree) {
+  DOPPEL_SKIP_WITHOUT(GetParam().file);
+  const auto facts = test::load_json(GetParam().file)["fields"];
+  static const std::regex kField(
+      "(HEADER|COUNT|PARAMETER|DW_?\\d+|PAYLOAD\\d|[A-Z_]*ADDR(?:_LO|_HI)?|[A-Z_]*BASE_(?:LO|HI)|"
+      "IB_SIZE|[A-Z]*_?DATA\\d?(?:_LO|_HI)?|VALUE|MASK|INT_CONTEXT|LOOP_INTERVAL|REFERENCE|"
+      "EXEC_COUNT)_([a-z]\\w*)");
+  static const std::regex kPart("(\\w+?)_(31|63|47)_(0|3|7|32)");
+  size_t compared = 0;
+  for (const PacketRow& row : sdma::rows()) {
+    if (!row.length.in(GetParam().family).present()) continue;
+    std::map<std::string, uint64_t> expected;  // field -> bits
+    uint64_t gcr_facts = 0, gcr_fields = 0;    // of dwords 2 and 3
+    const std::string prefix = std::string(row.name) + "_";
+    for (const auto& [key, fact] : facts.items()) {
+      std::smatch match;
+      if (!key.starts_with(prefix)) continue;
+      const std::string rest = key.substr(prefix.size());
+      if (!std::regex_match(rest, match, kField)) continue;
+      std::string name = match[2];
+      if (name == "op" || name == "sub_op" || name == "data0") continue;
+      if (name.starts_with("gcr_control")) {
+        gcr_facts |= (fact["mask"].get<uint64_t>() << fact["shift"].get<unsigned>())
+                     << (fact["offset"] == 3 ? 32 : 0);
+        continue;
+      }
+      std::smatch part;
+      if (std::regex_match(name, part, kPart)) name = part[1];
+      name = row_name(name);
+      const Field* field = find_field(row, name);
+      ASSERT_NE(field, nullptr) << key;
+      expected[name] |= fact_bits(fact, field->columns.in(GetParam().family));
+      ++compared;
+    }
+    for (const Field& field : row.fields) {
+      const FieldLocation& location = field.columns.in(GetParam().family);
+      const std::string where = prefix + std::string(field.name);
+      if (field.name.starts_with("gcr_")) {
+        gcr_fields |= location.mask << (location.dword == 3 ? 32 : 0);
+        continue;
+      }
+      if (kWithoutFact.contains(std::string(field.name))) continue;
+      // A row's address keeps the bits below its alignment, to complain about them.
+      const uint64_t below = field.kind == FieldKind::Address ? field.align - 1 : 0;
+      const auto fact = expected.find(std::string(field.name));
+      if (fact == expected.end()) {
+        EXPECT_FALSE(location.present()) << where << " is in no header";
+      } else {
+        EXPECT_EQ(location.mask & ~below, fact->second & ~below) << where;
+      }
+    }
+    EXPECT_EQ(gcr_fields, gcr_facts) << row.name;
+  }
+  EXPECT_GT(compared, 80u);
+}
+
+TEST_P(SdmaFacts, OpcodesAgree) {
+  DOPPEL_SKIP_WITHOUT(GetParam().file);
+  const auto facts = test::load_json(GetParam().file);
+  struct {
+    sdma::Id id;
+    const char* op;
+    const char* sub_op;
+  } const kCodes[] = {
+      {sdma::Id::Nop, "NOP", nullptr},
+      {sdma::Id::CopyLinear, "COPY", "COPY_LINEAR"},
+      {sdma::Id::CopyLinearSubwin, "COPY", "COPY_LINEAR_SUB_WIND"},
+      {sdma::Id::WriteLinear, "WRITE", "WRITE_LINEAR"},
+      {sdma::Id::ConstantFill, "CONST_FILL", nullptr},
+      {sdma::Id::Fence, "FENCE", nullptr},
+      {sdma::Id::Trap, "TRAP", nullptr},
+      {sdma::Id::PollRegmem, "POLL_REGMEM", nullptr},
+      {sdma::Id::Atomic, "ATOMIC", nullptr},
+      {sdma::Id::TimestampSet, "TIMESTAMP", "TIMESTAMP_SET"},
+      {sdma::Id::TimestampGet, "TIMESTAMP", "TIMESTAMP_GET"},
+      {sdma::Id::TimestampGetGlobal, "TIMESTAMP", "TIMESTAMP_GET_GLOBAL"},
+      {sdma::Id::GcrReq, "GCR", nullptr},
+      {sdma::Id::CondExe, "COND_EXE", nullptr},
+      {sdma::Id::Indirect, "INDIRECT", nullptr},
+  };
+  ASSERT_EQ(std::size(kCodes), sdma::rows().size());
+  for (const auto& [id, op, sub_op] : kCodes) {
+    const PacketRow& row = sdma::rows()[static_cast<size_t>(id)];
+    EXPECT_EQ(row.opcode, facts["ops"][op].get<int>()) << row.name;
+    EXPECT_EQ(row.sub_opcode, sub_op ? facts["subops"][sub_op].get<int>() : 0) << row.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Headers, SdmaFacts,
+                         testing::Values(Column{"hw/sdma_4_0_0.json", GfxFamily::Gfx9_4},
+                                         Column{"hw/sdma_5_0_0.json", GfxFamily::Gfx10_3},
+                                         Column{"hw/sdma_6_0_0.json", GfxFamily::Gfx11},
+                                         Column{"hw/sdma_6_0_0.json", GfxFamily::Gfx12}),
+                         [](const auto& instance) {
+                           std::string name(to_string(instance.param.family));
+                           std::erase(name, '.');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace doppel::packets
