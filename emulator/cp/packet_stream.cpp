@@ -72,10 +72,10 @@ std::expected<void, Fault> PacketStream::advance_ring(uint64_t dwords) {
   return ring_.report(ring_.position());
 }
 
-std::expected<void, Fault> PacketStream::skip(uint64_t dwords) {
-  if (in_ib()) return advance(dwords);
+std::expected<void, Fault> PacketStream::skip(uint64_t packet_dwords, uint64_t dwords) {
+  if (in_ib()) return advance(packet_dwords + dwords);
   ring_skip_ += dwords;
-  return {};
+  return advance_ring(packet_dwords);
 }
 
 std::expected<void, Fault> PacketStream::enter_ib(uint64_t base, uint32_t dwords, bool chain,

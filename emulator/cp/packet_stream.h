@@ -51,8 +51,9 @@ class PacketStream {
   /// Steps over `dwords` and returns from IBs that end there. Reports the ring's read pointer.
   std::expected<void, Fault> advance(uint64_t dwords);
 
-  /// Leaves out `dwords` behind the current packet; in the ring, as they arrive.
-  std::expected<void, Fault> skip(uint64_t dwords);
+  /// Steps over the current packet of `packet_dwords` and leaves out `dwords` behind it: of the
+  /// same IB; in the ring, as they arrive.
+  std::expected<void, Fault> skip(uint64_t packet_dwords, uint64_t dwords);
 
   /// Steps over the current packet of `packet_dwords` into an IB; `chain`: instead of the rest of
   /// the current IB.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/packets/dump.h"
 #include "core/status.h"
 
 namespace doppel::emu {
@@ -29,9 +30,18 @@ FaultKind fault_kind(const packets::Packet& packet) {
 }  // namespace
 
 std::string describe(const packets::Packet& packet) {
+  std::string text = packet.name();
+  if (packet.ok()) {
+    for (const packets::FieldText& field : packets::describe_fields(packet)) {
+      if (field.value != 0) {
+        fmt::format_to(std::back_inserter(text), " {}={}", field.field->name, field.text);
+      }
+    }
+    return text;
+  }
   constexpr size_t kShown = 16;
   const auto shown = packet.dwords.first(std::min(packet.dwords.size(), kShown));
-  return fmt::format("{} [{:08x}{}]", packet.name(), fmt::join(shown, " "),
+  return fmt::format("{} [{:08x}{}]", text, fmt::join(shown, " "),
                      packet.size > shown.size() ? " ..." : "");
 }
 
@@ -128,8 +138,7 @@ std::expected<void, Fault> StreamQueue::follow(const Outcome& outcome) {
       DOPPEL_TRY(stream_.advance(packet_.size));
       break;
     case Next::Skip:
-      DOPPEL_TRY(stream_.advance(packet_.size));
-      DOPPEL_TRY(stream_.skip(outcome.skip));
+      DOPPEL_TRY(stream_.skip(packet_.size, outcome.skip));
       break;
     case Next::IndirectBuffer:
       DOPPEL_TRY(stream_.enter_ib(outcome.ib_base, outcome.ib_dwords, outcome.chain, packet_.size));

@@ -74,7 +74,8 @@ class StreamQueue : public HardwareQueue {
   bool waiting_ = false;    // ... and waits
 };
 
-/// "WAIT_REG_MEM [c0053c00 00000015 ...]": the packet in one line.
+/// The packet in one line: "WAIT_REG_MEM function=... address=0x7f0010 ..."; the dwords of one that
+/// does not decode.
 std::string describe(const packets::Packet& packet);
 
 }  // namespace doppel::emu
