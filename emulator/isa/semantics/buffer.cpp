@@ -1,0 +1,17 @@
+// MUBUF and MTBUF: memory through buffer resources.
+#include "emulator/isa/semantics/memory.h"
+
+DOPPEL_BEGIN_LEVEL
+
+extern const RowHandler kMubuf[] = {
+#define INST DOPPEL_ROW_HANDLER
+#include "emulator/isa/tables/mubuf.inc"
+#undef INST
+};
+extern const RowHandler kMtbuf[] = {
+#define INST DOPPEL_ROW_HANDLER
+#include "emulator/isa/tables/mtbuf.inc"
+#undef INST
+};
+
+DOPPEL_END_LEVEL

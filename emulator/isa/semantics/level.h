@@ -1,0 +1,16 @@
+// Everything under semantics/ is compiled once per x86-64 level, into a namespace of that name, so
+// that no inline function compiled for one level is ever linked into another.
+#pragma once
+
+#ifndef DOPPEL_ISA_LEVEL
+#error "compiled per x86-64 level: see emulator/isa/CMakeLists.txt"
+#endif
+
+#define DOPPEL_BEGIN_LEVEL     \
+  namespace doppel::isa {      \
+  namespace DOPPEL_ISA_LEVEL { \
+  using emu::Wave;             \
+  using enum OperandType;
+#define DOPPEL_END_LEVEL \
+  }                      \
+  }

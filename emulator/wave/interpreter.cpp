@@ -1,0 +1,47 @@
+#include "emulator/wave/interpreter.h"
+
+#include <immintrin.h>
+
+namespace doppel::emu {
+namespace {
+
+/// The host's MXCSR while waves run on this thread is the wave's.
+class FloatEnvironment {
+ public:
+  explicit FloatEnvironment(const Wave& wave) : saved_(_mm_getcsr()) {
+    _mm_setcsr(wave.mode.mxcsr32());
+  }
+  ~FloatEnvironment() { _mm_setcsr(saved_); }
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+  uint32_t saved_;
+};
+
+}  // namespace
+
+uint64_t run_wave(Wave& wave, uint64_t budget, uint64_t* executed_per_row) {
+  const FloatEnvironment environment(wave);
+  const isa::Inst* inst = wave.resume;
+  uint64_t left = budget;
+  wave.stop = WaveStop::None;
+  if (executed_per_row == nullptr) {
+    while (left != 0) {
+      inst = inst->handler(wave, inst);
+      --left;
+      if (inst == nullptr) return budget - left;
+    }
+  } else {
+    while (left != 0) {
+      ++executed_per_row[inst->row];
+      inst = inst->handler(wave, inst);
+      --left;
+      if (inst == nullptr) return budget - left;
+    }
+  }
+  wave.stop_at(WaveStop::Yielded, inst);
+  return budget - left;
+}
+
+}  // namespace doppel::emu
