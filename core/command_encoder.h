@@ -27,6 +27,11 @@ struct ScratchRing {
   uint32_t tmpring_size = 0;
 };
 
+/// The buffer descriptor of the ring, swizzled so that lanes interleave by dword: user SGPRs of
+/// kernels that ask for it, and amd_queue_t.
+std::array<uint32_t, 4> scratch_descriptor(const ScratchRing& scratch, uint32_t wave_size,
+                                           GfxFamily family);
+
 /// One kernel launch.
 struct DispatchCommand {
   const KernelInfo* kernel = nullptr;
@@ -152,6 +157,8 @@ class SdmaEncoder {
   CopyPatch copy(uint64_t dst, uint64_t src, uint64_t bytes);
   /// Repeats the 32-bit value; address and size must be multiples of 4.
   CopyPatch fill(uint64_t dst, uint32_t value, uint64_t bytes);
+  /// Stores dwords that the packet carries; the address must be a multiple of 4.
+  void write(uint64_t dst, std::span<const uint32_t> dwords);
   WaitPatch wait(const SignalRef& signal, uint64_t value,
                  SignalCondition condition = SignalCondition::GreaterEqual);
   SignalPatch signal(const SignalRef& signal, uint64_t value);

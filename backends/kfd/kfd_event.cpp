@@ -112,23 +112,18 @@ Result<bool> KfdEvents::wait(uint32_t event_id, uint32_t timeout_ms) {
     return error(StatusCode::System, "The driver fails a wait for events (WAIT_EVENTS).");
   }
   // The driver fills the data of the exceptions that fired; a GPU id marks them.
-  if (events[0].memory_exception_data.gpu_id != 0) {
-    note_memory_exception(events[0].memory_exception_data);
+  if (const auto& data = events[0].memory_exception_data; data.gpu_id != 0) {
+    report({data.gpu_id, data.va, memory_exception_text(data)});
   }
-  if (events[1].hw_exception_data.gpu_id != 0) {
-    note_hardware_exception(events[1].hw_exception_data);
+  if (const auto& data = events[1].hw_exception_data; data.gpu_id != 0) {
+    report({data.gpu_id, 0, hardware_exception_text(data)});
   }
   return true;
 }
 
-void KfdEvents::note_memory_exception(const kfd_hsa_memory_exception_data& data) {
+void KfdEvents::report(ExceptionReport report) {
   const std::scoped_lock lock(mutex_);
-  exceptions_.push_back({data.gpu_id, data.va, memory_exception_text(data)});
-}
-
-void KfdEvents::note_hardware_exception(const kfd_hsa_hw_exception_data& data) {
-  const std::scoped_lock lock(mutex_);
-  exceptions_.push_back({data.gpu_id, 0, hardware_exception_text(data)});
+  exceptions_.push_back(std::move(report));
 }
 
 std::vector<ExceptionReport> KfdEvents::exceptions() const {

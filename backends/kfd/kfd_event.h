@@ -50,6 +50,9 @@ class KfdEvents {
   /// True if something fired. Exceptions are added to exceptions().
   Result<bool> wait(uint32_t event_id, uint32_t timeout_ms);
 
+  /// Adds what the runtime itself has seen of an exception.
+  void report(ExceptionReport report);
+
   /// All exceptions so far, oldest first.
   std::vector<ExceptionReport> exceptions() const;
 
@@ -57,8 +60,6 @@ class KfdEvents {
   static constexpr size_t kSharedEvents = 16;
 
   Result<uint32_t> create(uint32_t type, uint32_t* slot);
-  void note_memory_exception(const kfd_hsa_memory_exception_data& data);
-  void note_hardware_exception(const kfd_hsa_hw_exception_data& data);
 
   std::shared_ptr<KfdDriver> driver_;
   mutable std::mutex mutex_;

@@ -133,9 +133,11 @@ Result<> KfdMemory::obtain(KfdAllocation& allocation) const {
                            fmt::format("allocate {} bytes of {}", allocation.size,
                                        to_string(allocation.options.domain))));
   allocation.handle_ = args.handle;
-  auto& ledger = allocation.memory_->ledger_;
-  ledger.count += 1;
-  ledger.bytes += allocation.mapped_bytes_;
+  if (allocation.owner != nullptr) {
+    allocation.counted_ = true;
+    allocation.memory_->ledger_.count += 1;
+    allocation.memory_->ledger_.bytes += allocation.mapped_bytes_;
+  }
   if (is_host || !allocation.options.cpu_visible) return {};
   return map_for_cpu(allocation, args.mmap_offset);
 }
@@ -218,8 +220,10 @@ Result<> KfdMemory::free(KfdAllocation& allocation) {
     kfd_ioctl_free_memory_of_gpu_args args{};
     args.handle = std::exchange(allocation.handle_, 0);
     keep_first(result, driver_->call(AMDKFD_IOC_FREE_MEMORY_OF_GPU, args, "free memory"));
-    ledger_.count -= 1;
-    ledger_.bytes -= allocation.mapped_bytes_;
+    if (allocation.counted_) {
+      ledger_.count -= 1;
+      ledger_.bytes -= allocation.mapped_bytes_;
+    }
   }
   if (void* reserved = std::exchange(allocation.reserved_, nullptr); reserved != nullptr) {
     if (const int unmapped = driver_->kernel().munmap(reserved, allocation.mapped_bytes_);

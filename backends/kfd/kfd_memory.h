@@ -38,10 +38,12 @@ class KfdAllocation final : public AllocationState {
   uint64_t handle_ = 0;       // the driver's; 0 = none
   void* reserved_ = nullptr;  // CPU address range, unmapped at the end; not the caller's memory
   uint64_t mapped_bytes_ = 0;
+  bool counted_ = false;                       // in the ledger
   mutable std::vector<uint32_t> mapped_gpus_;  // the driver's state; KfdMemory keeps it
 };
 
-/// Live allocations of a device: what close() reports as leaks.
+/// Live allocations that the device's users made (those with an owner): what close() reports as
+/// leaks.
 struct MemoryLedger {
   std::atomic<uint64_t> count = 0;
   std::atomic<uint64_t> bytes = 0;
@@ -58,6 +60,7 @@ class KfdMemory : public std::enable_shared_from_this<KfdMemory> {
   const MemoryLedger& ledger() const { return ledger_; }
 
   /// Memory that this GPU can use. InvalidArgument for 0 bytes or contradictory options.
+  /// `owner` is nullptr for the runtime's own memory.
   Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options, Device* owner);
 
   /// Gives and takes this GPU's access to an allocation of any GPU of the process. Mapping twice is

@@ -8,8 +8,8 @@ namespace doppel::kfd {
 
 class KfdSignal final : public SignalState {
  public:
-  KfdSignal(std::shared_ptr<KfdSignalPool> pool, uint32_t index)
-      : pool_(std::move(pool)), index_(index) {}
+  KfdSignal(std::shared_ptr<KfdSignalPool> pool, uint32_t index, std::shared_ptr<void> lease)
+      : pool_(std::move(pool)), lease_(std::move(lease)), index_(index) {}
   ~KfdSignal() override { pool_->recycle(index_); }
 
   Result<> wait(int64_t wanted, const WaitOptions& options) override {
@@ -27,6 +27,7 @@ class KfdSignal final : public SignalState {
 
  private:
   std::shared_ptr<KfdSignalPool> pool_;
+  std::shared_ptr<void> lease_;
   uint32_t index_;
 };
 
@@ -44,7 +45,7 @@ Result<> KfdSignalPool::attach(KfdMemory& memory) {
   return {};
 }
 
-Result<Signal> KfdSignalPool::create(const SignalOptions& options) {
+Result<Signal> KfdSignalPool::create(const SignalOptions& options, std::shared_ptr<void> lease) {
   SignalEvent event;
   if (options.interrupt) {
     DOPPEL_ASSIGN(event, events_->signal_event());
@@ -61,7 +62,7 @@ Result<Signal> KfdSignalPool::create(const SignalOptions& options) {
       return error(StatusCode::Exhausted, fmt::format("All signals ({}) are in use.", kSignals));
     }
   }
-  auto state = std::make_unique<KfdSignal>(shared_from_this(), index);
+  auto state = std::make_unique<KfdSignal>(shared_from_this(), index, std::move(lease));
   state->memory = memory_.host_as<doppel::abi::AmdSignal>().data() + index;
   state->ref = {.address = memory_.gpu_address() + index * sizeof(doppel::abi::AmdSignal),
                 .mailbox_address = event.mailbox_address,

@@ -27,8 +27,8 @@ class KfdSignalPool : public std::enable_shared_from_this<KfdSignalPool> {
   /// Makes the pool accessible to a GPU; the first one also allocates it.
   Result<> attach(KfdMemory& memory);
 
-  /// Exhausted if all are in use.
-  Result<Signal> create(const SignalOptions& options);
+  /// Exhausted if all are in use. The signal keeps `lease` as long as it lives.
+  Result<Signal> create(const SignalOptions& options, std::shared_ptr<void> lease = {});
 
   uint32_t in_use() const;
 

@@ -32,20 +32,10 @@ struct UserData {
   }
 };
 
-/// The buffer descriptor of the scratch ring, swizzled so that lanes interleave by dword: word 3 is
-/// what ROCr and tinygrad program (index stride by wave size, ADD_TID, 32-bit elements, raw
-/// bounds).
 void push_scratch_descriptor(UserData& user, const ScratchRing& scratch, uint32_t wave_size,
                              GfxFamily family) {
-  constexpr uint32_t kSwizzleEnable = 1u << 31;
-  constexpr uint32_t kAddTid = 1u << 23, kFormat32Uint = 0x14u << 12, kOobRaw = 2u << 28;
-  constexpr uint32_t kResourceLevelGfx10 = 1u << 24;
-  const uint32_t index_stride = (wave_size == 64 ? 3u : 2u) << 21;
-  user.scratch = user.push(static_cast<uint32_t>(scratch.address));
-  user.push(static_cast<uint32_t>(scratch.address >> 32) | kSwizzleEnable);
-  user.push(0xffffffff);
-  user.push(index_stride | kAddTid | kFormat32Uint | kOobRaw |
-            (family == GfxFamily::Gfx10_3 ? kResourceLevelGfx10 : 0));
+  user.scratch = user.count;
+  for (uint32_t dword : scratch_descriptor(scratch, wave_size, family)) user.push(dword);
 }
 
 /// Unsupported if the kernel asks for something that only an AQL queue can give.
@@ -185,6 +175,20 @@ void launch(CommandStream& stream, const DispatchCommand& command, LaunchPatch& 
 }
 
 }  // namespace
+
+// Word 3 is what ROCr and tinygrad program: index stride by wave size, ADD_TID, 32-bit elements,
+// raw bounds.
+std::array<uint32_t, 4> scratch_descriptor(const ScratchRing& scratch, uint32_t wave_size,
+                                           GfxFamily family) {
+  constexpr uint32_t kSwizzleEnable = 1u << 31;
+  constexpr uint32_t kAddTid = 1u << 23, kFormat32Uint = 0x14u << 12, kOobRaw = 2u << 28;
+  constexpr uint32_t kResourceLevelGfx10 = 1u << 24;
+  const uint32_t index_stride = (wave_size == 64 ? 3u : 2u) << 21;
+  return {static_cast<uint32_t>(scratch.address),
+          static_cast<uint32_t>(scratch.address >> 32) | kSwizzleEnable, 0xffffffff,
+          index_stride | kAddTid | kFormat32Uint | kOobRaw |
+              (family == GfxFamily::Gfx10_3 ? kResourceLevelGfx10 : 0)};
+}
 
 void LaunchPatch::set(std::span<uint32_t> dwords, const LaunchDims& dims) const {
   const auto groups = dims.workgroups(), partial = dims.partial();

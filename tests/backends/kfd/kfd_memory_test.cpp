@@ -233,8 +233,10 @@ TEST_F(KfdMemoryTest, AllocationOutlivesItsDevice) {
 
 TEST_F(KfdMemoryTest, LedgerCountsWhatIsAlive) {
   {
-    const auto one = memory_->allocate(1, {}, nullptr);
-    const auto two = memory_->allocate(4097, {}, nullptr);
+    auto* owner = reinterpret_cast<Device*>(this);  // only compared with nullptr
+    const auto one = memory_->allocate(1, {}, owner);
+    const auto two = memory_->allocate(4097, {}, owner);
+    const auto internal = memory_->allocate(4097, {}, nullptr);
     EXPECT_EQ(memory_->ledger().count, 2u);
     EXPECT_EQ(memory_->ledger().bytes, 3 * kPageBytes);
   }

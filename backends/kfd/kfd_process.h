@@ -1,0 +1,43 @@
+// KfdProcess: what a process has once, whatever the number of GPUs: the driver, the topology,
+// events, signals, and the way to wait for them. Devices, queues and signals share it.
+//
+// Safe to use from several threads.
+#pragma once
+
+#include <memory>
+
+#include "backends/kfd/kfd_driver.h"
+#include "backends/kfd/kfd_event.h"
+#include "backends/kfd/kfd_signal_pool.h"
+#include "backends/kfd/kfd_wait.h"
+#include "backends/kfd/topology.h"
+#include "core/status.h"
+
+namespace doppel::kfd {
+
+class KfdProcess {
+ public:
+  static Result<std::shared_ptr<KfdProcess>> open(std::shared_ptr<KernelAbi> kernel);
+
+  KfdDriver& driver() const { return *driver_; }
+  const std::shared_ptr<KfdDriver>& shared_driver() const { return driver_; }
+  KernelAbi& kernel() const { return driver_->kernel(); }
+  const Topology& topology() const { return topology_; }
+  KfdEvents& events() const { return *events_; }
+  Waiter& waiter() const { return *waiter_; }
+  KfdSignalPool& signals() const { return *signals_; }
+
+  /// Makes events and signals accessible to a GPU.
+  Result<> attach(KfdMemory& memory);
+
+ private:
+  KfdProcess(std::shared_ptr<KfdDriver> driver, Topology topology);
+
+  std::shared_ptr<KfdDriver> driver_;
+  Topology topology_;
+  std::shared_ptr<KfdEvents> events_;
+  std::shared_ptr<Waiter> waiter_;
+  std::shared_ptr<KfdSignalPool> signals_;
+};
+
+}  // namespace doppel::kfd
