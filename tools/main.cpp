@@ -1,10 +1,14 @@
 // The `doppel` command.
 #include <CLI/CLI.hpp>
 
+#include "tools/commands.h"
+
 int main(int argc, char** argv) {
   CLI::App app("doppel: a test double for AMD GPUs");
   app.require_subcommand(1);
   int status = 0;
+  doppel::tools::add_bench_kernels(app, status);
+  doppel::tools::add_vectors(app, status);
   CLI11_PARSE(app, argc, argv);
   return status;
 }

@@ -288,6 +288,9 @@ class Lowering {
     inst_.literal = in_.field(Field::Offset);
     inst_.saddr = static_cast<uint16_t>(in_.field(Field::Srsrc) * 4);
     set_scalar_source(0, in_.field(Field::Soffset), OperandType::B32);
+    if (row_.format == Format::MTBUF) {
+      inst_.data1 = static_cast<uint16_t>(in_.field(Field::BufferFormat));
+    }
     const uint32_t address_registers =
         ((inst_.flags & kIdxen) != 0) + ((inst_.flags & kOffen) != 0);
     use_vgprs(inst_.address, address_registers);

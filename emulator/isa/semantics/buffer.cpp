@@ -1,5 +1,5 @@
 // MUBUF and MTBUF: memory through buffer resources.
-#include "emulator/isa/semantics/memory.h"
+#include "emulator/isa/semantics/typed_buffer.h"
 
 DOPPEL_BEGIN_LEVEL
 

@@ -1,5 +1,5 @@
 // DS: the local data share.
-#include "emulator/isa/semantics/memory.h"
+#include "emulator/isa/semantics/ds_cross_lane.h"
 
 DOPPEL_BEGIN_LEVEL
 

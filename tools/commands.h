@@ -1,0 +1,15 @@
+// The subcommands of `doppel`: each lives in its own file and registers itself with one function
+// here. A command's callback stores the process's exit status in `status` (0 unless it says
+// otherwise) and writes its errors to stderr.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace doppel::tools {
+
+void add_bench_kernels(CLI::App& app, int& status);
+void add_vectors(CLI::App& app, int& status);
+
+}  // namespace doppel::tools
