@@ -64,15 +64,6 @@ class Patch {
   packets::FieldLocation location_;
 };
 
-/// A place that holds an address without a packet's row saying so (a register's value): the dword,
-/// and how far the address is shifted right in it. Golden streams name what it points to.
-struct AddressMark {
-  uint32_t dword = 0;  // low half; the high half follows
-  uint8_t shift = 0;
-
-  friend bool operator==(const AddressMark&, const AddressMark&) = default;
-};
-
 class CommandStream {
  public:
   static constexpr size_t kUnlimited = ~size_t{0};
@@ -91,7 +82,7 @@ class CommandStream {
 
   /// The first dword of each packet: rings that must not split one need to know.
   std::span<const uint32_t> packet_starts() const { return packet_starts_; }
-  std::span<const AddressMark> address_marks() const { return address_marks_; }
+  std::span<const packets::AddressMark> address_marks() const { return address_marks_; }
 
   /// Appends a builder's dwords and payload; returns the packet's first dword.
   template <class Packet>
@@ -140,7 +131,7 @@ class CommandStream {
   size_t capacity_;
   std::vector<uint32_t> dwords_;
   std::vector<uint32_t> packet_starts_;
-  std::vector<AddressMark> address_marks_;
+  std::vector<packets::AddressMark> address_marks_;
   std::optional<Status> error_;
 };
 

@@ -38,6 +38,31 @@ void push_scratch_descriptor(UserData& user, const ScratchRing& scratch, uint32_
   for (uint32_t dword : scratch_descriptor(scratch, wave_size, family)) user.push(dword);
 }
 
+/// InvalidArgument for a launch that the packets cannot express on this family.
+Result<> check_encodable(const DispatchCommand& command, GfxFamily family) {
+  const uint64_t max_items = regs::ComputeNumThreadX::num_thread_full_field.in(family).max();
+  for (uint32_t items : command.dims.workgroup) {
+    if (items <= max_items) continue;
+    return error(StatusCode::InvalidArgument,
+                 fmt::format("The workgroup is larger than the hardware's field ({} work-items, at "
+                             "most {}).",
+                             items, max_items));
+  }
+  const uint64_t max_lds = regs::ComputePgmRsrc2::lds_size_field.in(family).max() * kLdsGranule;
+  if (command.group_bytes > max_lds) {
+    return error(StatusCode::InvalidArgument,
+                 fmt::format("The kernel wants more LDS than the hardware's field holds ({} bytes, "
+                             "at most {}).",
+                             command.group_bytes, max_lds));
+  }
+  if (command.kernel->wave_size == 32 &&
+      !regs::ComputeDispatchInitiator::cs_w32_en_field.in(family).present()) {
+    return error(StatusCode::InvalidArgument, fmt::format("The GPU has no waves of 32 ({} on {}).",
+                                                          command.kernel->name, to_string(family)));
+  }
+  return {};
+}
+
 /// Unsupported if the kernel asks for something that only an AQL queue can give.
 Result<UserData> user_data(const DispatchCommand& command, GfxFamily family) {
   const KernelInfo& kernel = *command.kernel;
@@ -205,6 +230,17 @@ void LaunchPatch::set(std::span<uint32_t> dwords, const LaunchDims& dims) const 
 
 DispatchPatch Pm4Encoder::exec(const DispatchCommand& command) {
   DispatchPatch patch;
+  if (command.entry_address % 256 != 0) {
+    stream_.fail(Status(StatusCode::InvalidArgument,
+                        fmt::format("The kernel's first instruction is not at a multiple of 256 "
+                                    "bytes (0x{:x}).",
+                                    command.entry_address)));
+    return patch;
+  }
+  if (const auto encodable = check_encodable(command, stream_.family()); !encodable) {
+    stream_.fail(encodable.error());
+    return patch;
+  }
   const auto user = user_data(command, stream_.family());
   if (!user) {
     stream_.fail(user.error());
@@ -228,6 +264,10 @@ DispatchPatch Pm4Encoder::exec(const DispatchCommand& command) {
 DispatchPatch AqlEncoder::exec(const DispatchCommand& command) {
   using Packet = aql::KernelDispatch;
   const LaunchDims& dims = command.dims;
+  if (const auto encodable = check_encodable(command, stream_.family()); !encodable) {
+    stream_.fail(encodable.error());
+    return {};
+  }
   const uint32_t packet = stream_.append(Packet(stream_.family())
                                              .barrier(true)
                                              .acquire_scope(aql::FenceScope::SYSTEM)

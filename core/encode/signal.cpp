@@ -72,6 +72,13 @@ SignalPatch SdmaEncoder::signal(const SignalRef& signal, uint64_t value) {
                fmt::format("A fence stores 32 bits, and the value has more (0x{:x}).", value)));
     return patch;
   }
+  const uint64_t max_event = sdma::Trap::int_context_field.in(stream_.family()).max();
+  if (signal.mailbox_address != 0 && signal.event_id > max_event) {
+    stream_.fail(
+        Status(StatusCode::OutOfRange,
+               fmt::format("The event's id does not fit a trap (0x{:x}).", signal.event_id)));
+    return patch;
+  }
   const uint32_t packet =
       append_fence(stream_, signal.value_address(), static_cast<uint32_t>(value));
   patch.address = stream_.patch<uint64_t>(packet, Packet::address_field);

@@ -94,13 +94,52 @@ std::string payload_text(const Packet& packet, size_t index) {
   }
 }
 
-void append_line(std::string& out, const DumpOptions& options, uint32_t dword,
+void append_line(std::string& out, const DumpOptions& options, const std::string& raw,
                  std::string_view text) {
   if (options.raw) {
-    fmt::format_to(std::back_inserter(out), "  {:08x}{}{}\n", dword, text.empty() ? "" : "  ",
-                   text);
+    fmt::format_to(std::back_inserter(out), "  {:8}{}{}", raw, text.empty() ? "" : "  ", text);
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
   } else if (!text.empty()) {
     fmt::format_to(std::back_inserter(out), "  {}\n", text);
+  }
+}
+
+/// A packet's dwords as text, and what is written beside each.
+struct Line {
+  std::string raw;
+  std::string text;
+};
+
+/// The dwords of addresses that have a name become placeholders.
+void hide_named_addresses(const Packet& packet, const std::vector<FieldText>& fields,
+                          const DumpOptions& options, std::vector<Line>& lines) {
+  if (!options.address_name) return;
+  auto hide = [&](size_t dword) {
+    lines[dword].raw = "@lo";
+    lines[dword + 1].raw = "@hi";
+  };
+  for (const FieldText& field : fields) {
+    if (field.field->kind != FieldKind::Address || field.value == 0) continue;
+    // A pair that shares its dwords with other fields keeps them.
+    if (field.field->columns.in(packet.family).mask != ~uint64_t{0}) continue;
+    if (!options.address_name(field.value).empty()) hide(field.dword);
+  }
+  for (const AddressMark& mark : options.marks) {
+    if (mark.dword < options.offset) continue;
+    const size_t dword = mark.dword - options.offset;
+    if (dword + 1 >= packet.dwords.size() || dword + 1 >= lines.size()) continue;
+    const uint64_t pair = packet.dwords[dword] | uint64_t{packet.dwords[dword + 1]} << 32;
+    constexpr uint64_t kAddressBits = 0xffff'ffff'ffff;  // a buffer descriptor has flags above
+    const std::string name = options.address_name((pair << mark.shift) & kAddressBits);
+    if (name.empty()) continue;
+    hide(dword);
+    if (const uint64_t flags = pair >> 48) lines[dword + 1].raw = fmt::format("{:04x}@hi", flags);
+    const std::string_view what = lines[dword].text;
+    lines[dword].text = fmt::format("{} = {}", what.substr(0, what.find(' ')), name);
+    if (mark.shift) lines[dword].text += fmt::format(" >> {}", mark.shift);
+    const std::string_view high = lines[dword + 1].text;
+    lines[dword + 1].text = std::string(high.substr(0, high.find(' ')));
   }
 }
 
@@ -142,12 +181,16 @@ std::string dump(const Packet& packet, const DumpOptions& options) {
   const std::span<const uint32_t> payload = packet.payload();
   const size_t fixed = packet.dwords.size() - payload.size();
   const size_t shown = std::min(payload.size(), options.max_payload);
+  std::vector<Line> lines;
   for (uint32_t dword = 0; dword < fixed; ++dword) {
-    append_line(out, options, packet.dwords[dword], fields_of_dword(fields, dword, packet.family));
+    lines.push_back({fmt::format("{:08x}", packet.dwords[dword]),
+                     fields_of_dword(fields, dword, packet.family)});
   }
   for (size_t index = 0; index < shown; ++index) {
-    append_line(out, options, payload[index], payload_text(packet, index));
+    lines.push_back({fmt::format("{:08x}", payload[index]), payload_text(packet, index)});
   }
+  hide_named_addresses(packet, fields, options, lines);
+  for (const Line& line : lines) append_line(out, options, line.raw, line.text);
   if (shown < payload.size()) {
     fmt::format_to(std::back_inserter(out), "  ... {} more dwords\n", payload.size() - shown);
   }
@@ -160,17 +203,17 @@ std::string dump(const Packet& packet, const DumpOptions& options) {
 std::string dump_stream(Language language, std::span<const uint32_t> stream, GfxFamily family,
                         const DumpOptions& options) {
   std::string out;
+  DumpOptions here = options;
   PacketCursor cursor(language, stream, family);
   while (!cursor.done()) {
-    fmt::format_to(std::back_inserter(out), "{:05x}: {}", cursor.offset(),
-                   dump(cursor.packet(), options));
+    here.offset = options.offset + static_cast<uint32_t>(cursor.offset());
+    fmt::format_to(std::back_inserter(out), "{:05x}: {}", here.offset, dump(cursor.packet(), here));
     if (cursor.packet().ok()) {
       cursor.advance();
       continue;
     }
-    const size_t from = cursor.offset();
     const size_t skipped = cursor.resync();
-    fmt::format_to(std::back_inserter(out), "{:05x}: ! {} dwords skipped\n", from, skipped);
+    fmt::format_to(std::back_inserter(out), "{:05x}: ! {} dwords skipped\n", here.offset, skipped);
   }
   return out;
 }

@@ -28,8 +28,12 @@ struct FieldText {
 };
 
 struct DumpOptions {
-  /// Names a GPU address ("buf0+0x40"); returns "" to print it in hexadecimal.
+  /// Names a GPU address ("buf0+0x40"); returns "" to print it in hexadecimal. The dwords of a named
+  /// address print as @lo and @hi, so that the text does not depend on where things were allocated.
   std::function<std::string(uint64_t address)> address_name;
+  /// Addresses among the payload; dwords count from the start of the stream.
+  std::span<const AddressMark> marks;
+  uint32_t offset = 0;      // of the packet in the stream, dwords
   bool raw = true;          // the dwords themselves
   size_t max_payload = 64;  // dwords shown of a long payload
 };

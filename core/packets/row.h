@@ -105,6 +105,15 @@ consteval LengthColumns length_columns(std::string_view gfx9_4, std::string_view
   return {{parse_length(gfx9_4), parse_length(gfx10_3), parse_length(gfx11), parse_length(gfx12)}};
 }
 
+/// A pair of dwords of a stream that holds an address although no field says so (values of
+/// SET_SH_REG): the low dword, and how far the address is shifted right in the pair.
+struct AddressMark {
+  uint32_t dword = 0;
+  uint8_t shift = 0;
+
+  friend bool operator==(const AddressMark&, const AddressMark&) = default;
+};
+
 struct PacketRow {
   std::string_view name;  // vendor spelling: "RELEASE_MEM"
   Language language = Language::Pm4;
