@@ -24,9 +24,11 @@ endif()
 function(doppel_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                            $<INSTALL_INTERFACE:include/doppel>)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS}
                                 PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:doppel_options>)
+  install(TARGETS ${name} EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # doppel_test(NAME LABEL unit|sim|conformance|... SOURCES... DEPENDS...): one GoogleTest binary;
