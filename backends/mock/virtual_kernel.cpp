@@ -172,6 +172,12 @@ std::string VirtualKernel::stall_report() {
   return machine_.simulator().stall_report();
 }
 
+std::string VirtualKernel::fault_report() {
+  std::string report;
+  for (const emu::Fault& fault : faults()) report += "\n" + fault.to_string();
+  return report;
+}
+
 uint64_t VirtualKernel::now_ns() const {
   std::lock_guard hold(progress_->lock());
   return progress_->now_ns();

@@ -58,6 +58,7 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   Result<kfd::RenderNodeInfo> render_node_info(int fd) override;
   kfd::Relax relax() override;
   std::string stall_report() override;
+  std::string fault_report() override;
   uint64_t now_ns() const override;
 
   /// Whether `fd` is one of this machine's devices.
