@@ -10,6 +10,7 @@ class App;
 namespace doppel::tools {
 
 void add_bench_kernels(CLI::App& app, int& status);
+void add_decode(CLI::App& app, int& status);
 void add_vectors(CLI::App& app, int& status);
 
 }  // namespace doppel::tools

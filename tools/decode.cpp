@@ -1,0 +1,131 @@
+// doppel decode FILE: packet streams as symbolic text or JSON.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/target.h"
+#include "tools/commands.h"
+#include "tools/streams/stream_file.h"
+#include "tools/streams/stream_print.h"
+
+namespace doppel::tools {
+namespace {
+
+using namespace doppel::streams;
+
+constexpr const char* kExamples = R"(Examples:
+  doppel decode ring.bin                     a raw PM4 ring, RDNA3
+  doppel decode --sdma --gpu gfx1030 ib.txt  hexadecimal text of an SDMA queue
+  doppel decode --explain log.txt            also what lint thinks of each packet
+  doppel decode --memory 0x7f0000100000=ib.bin ring.bin
+                                             follow indirect buffers into ib.bin
+Exit status: 0 well-formed, 1 problems found, 2 the input can't be read.)";
+
+struct Options {
+  std::string path;
+  std::string gpu = "gfx1100";
+  packets::Language language = packets::Language::Pm4;
+  std::vector<std::string> memory;
+  std::string color = "auto";
+  bool json = false;
+  bool explain = false;
+};
+
+/// "ADDRESS=FILE": what lies at a GPU address.
+Result<> add_memory(KnownMemory& memory, const std::string& argument) {
+  const size_t equals = argument.find('=');
+  char* end = nullptr;
+  const uint64_t address = std::strtoull(argument.c_str(), &end, 16);
+  if (equals == std::string::npos || end != argument.c_str() + equals || equals == 0) {
+    return error(
+        StatusCode::InvalidArgument,
+        fmt::format("--memory takes ADDRESS=FILE with a hexadecimal address ({}).", argument));
+  }
+  DOPPEL_ASSIGN(const auto bytes, read_file(argument.substr(equals + 1)));
+  DOPPEL_ASSIGN(const auto segments, parse_segments(bytes, packets::Language::Pm4));
+  std::vector<uint32_t> dwords;
+  for (const Segment& segment : segments) {
+    dwords.insert(dwords.end(), segment.dwords.begin(), segment.dwords.end());
+  }
+  memory.add(address, std::move(dwords));
+  return {};
+}
+
+Result<WalkTotals> decode(const Options& options) {
+  DOPPEL_ASSIGN(const Target* const target, find_target(options.gpu));
+  KnownMemory memory;
+  for (const std::string& argument : options.memory) DOPPEL_TRY(add_memory(memory, argument));
+  DOPPEL_ASSIGN(const auto bytes, read_file(options.path));
+  DOPPEL_ASSIGN(const auto segments, parse_segments(bytes, options.language));
+  const WalkOptions walk{target->family, options.explain, &memory};
+  const bool color =
+      options.color == "always" || (options.color == "auto" && isatty(STDOUT_FILENO) == 1);
+  WalkTotals totals;
+  for (const Segment& segment : segments) {
+    if (!options.json && !segment.label.empty()) {
+      fmt::print("== {} {}\n", packets::to_string(segment.language), segment.label);
+    }
+    const WalkTotals of_segment =
+        walk_stream(segment.language, segment.dwords, walk, [&](const Visit& visit) {
+          const std::string text =
+              options.json ? to_json(visit, segment.label) : to_text(visit, walk, color);
+          std::fwrite(text.data(), 1, text.size(), stdout);
+        });
+    totals.packets += of_segment.packets;
+    totals.problems += of_segment.problems;
+    totals.skipped += of_segment.skipped;
+  }
+  return totals;
+}
+
+int run(const Options& options) {
+  const auto totals = decode(options);
+  if (!totals) {
+    fmt::print(stderr, "doppel decode: {}\n", totals.error().to_string());
+    return 2;
+  }
+  if (totals->problems != 0) {
+    fmt::print(stderr, "doppel decode: {} problems in {} packets, {} dwords skipped\n",
+               totals->problems, totals->packets, totals->skipped);
+  }
+  return totals->problems == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_decode(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("decode", "Show packet streams symbolically, and what is wrong in them");
+  command->footer(kExamples);
+  command->add_option("file", options->path, "Raw dwords, or text with hexadecimal ones")
+      ->required()
+      ->check(CLI::ExistingFile);
+  auto* languages = command->add_option_group("language", "What dwords are that do not say so");
+  auto language = [&](const char* flag, packets::Language value, const char* what) {
+    languages->add_flag_callback(
+        flag, [options, value] { options->language = value; }, what);
+  };
+  language("--pm4", packets::Language::Pm4, "PM4 of a compute queue (default)");
+  language("--sdma", packets::Language::Sdma, "SDMA");
+  language("--aql", packets::Language::Aql, "AQL, 64 bytes a packet");
+  languages->require_option(0, 1);
+  command->add_option("--gpu", options->gpu, "Target whose packets these are")
+      ->capture_default_str();
+  command->add_option("--memory", options->memory, "ADDRESS=FILE: what lies at a GPU address");
+  command->add_option("--color", options->color)
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON object a packet and line");
+  command->add_flag("--explain", options->explain, "Also say what lint finds");
+  command->callback([options, &status] { status = run(*options); });
+}
+
+}  // namespace doppel::tools
