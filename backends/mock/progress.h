@@ -5,7 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
+
+#include "backends/mock/driver_lock.h"
 
 namespace doppel::mock {
 
@@ -23,7 +24,7 @@ class Progress {
   virtual ~Progress() = default;
 
   /// The driver's lock. Guards everything below VirtualKernel.
-  std::mutex& lock() const { return lock_; }
+  DriverLock& lock() const { return lock_; }
 
   /// Nanoseconds of the clock that waits and GPU timestamps use. Called with the lock held.
   virtual uint64_t now_ns() = 0;
@@ -35,8 +36,11 @@ class Progress {
   /// Something that a sleeping client waits for has changed. Lock held.
   virtual void notify() = 0;
 
+  /// Queues have come, gone or changed: the hardware has something else to watch. Lock held.
+  virtual void hardware_changed() {}
+
  private:
-  mutable std::mutex lock_;
+  mutable DriverLock lock_;
 };
 
 }  // namespace doppel::mock

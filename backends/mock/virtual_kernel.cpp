@@ -96,11 +96,14 @@ std::shared_ptr<DrmFile> VirtualKernel::find(int fd) {
   return file == drm_files_.end() ? nullptr : file->second;
 }
 
-bool VirtualKernel::owns(int fd) {
+DeviceNode VirtualKernel::node_of(int fd) {
   std::lock_guard hold(progress_->lock());
   raw::FileIdentity identity;
-  if (raw::file_identity(fd, identity) != 0) return false;
-  return identity == kfd_file_.identity() || drm_files_.contains(identity);
+  if (raw::file_identity(fd, identity) != 0) return {};
+  if (identity == kfd_file_.identity()) return {.kind = DeviceNode::Kind::Kfd};
+  auto file = drm_files_.find(identity);
+  if (file == drm_files_.end()) return {};
+  return {.kind = DeviceNode::Kind::Render, .minor = file->second->gpu().render_minor()};
 }
 
 int VirtualKernel::ioctl(int fd, unsigned long request, void* argument) {

@@ -38,6 +38,13 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 
+/// A device node of the machine.
+struct DeviceNode {
+  enum class Kind : uint8_t { None, Kfd, Render };
+  Kind kind = Kind::None;
+  uint32_t minor = 0;  // of a render node
+};
+
 class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
  public:
   using MakeProgress = std::function<std::unique_ptr<Progress>(emu::Simulator&)>;
@@ -61,8 +68,8 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   std::string fault_report() override;
   uint64_t now_ns() const override;
 
-  /// Whether `fd` is one of this machine's devices.
-  bool owns(int fd);
+  /// Which device node a descriptor is, or None.
+  DeviceNode node_of(int fd);
 
   Usage usage();
   /// Faults of guests so far, oldest first.
@@ -71,6 +78,7 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   /// The hardware itself, for tests and observers. Callers see to it that nobody else steps it.
   Machine& machine() { return machine_; }
   const VirtualKfd& kfd() const { return kfd_; }
+  Progress& progress() { return *progress_; }
 
  private:
   VirtualKernel(MachineProfile profile, const MakeProgress& make_progress, MemfdBacking kfd_file);

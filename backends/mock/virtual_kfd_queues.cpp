@@ -123,6 +123,7 @@ int VirtualKfd::assign_doorbell(ProcessDevice& device, KfdQueue& queue) {
 
 /// Makes hardware follow the queue's properties: loaded, moved, or paused.
 int VirtualKfd::load_queue(KfdQueue& queue) {
+  progress_.hardware_changed();
   emu::Gpu& engine = machine_.gpus()[queue.gpu_index].engine();
   if (!queue.loaded) {
     if (!queue.should_run()) return 0;

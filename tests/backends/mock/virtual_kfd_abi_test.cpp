@@ -267,9 +267,10 @@ TEST(VirtualKfdAbi, NothingIsDebuggable) {
 
 TEST(VirtualKernel, OpensItsDevicesAndNoOthers) {
   Client client("mock:gfx1100,cu=4,vram=1GiB,count=2");
-  EXPECT_TRUE(client.kernel->owns(client.kfd));
-  EXPECT_TRUE(client.kernel->owns(client.render[1]));
-  EXPECT_FALSE(client.kernel->owns(STDERR_FILENO));
+  EXPECT_EQ(client.kernel->node_of(client.kfd).kind, DeviceNode::Kind::Kfd);
+  EXPECT_EQ(client.kernel->node_of(client.render[1]).kind, DeviceNode::Kind::Render);
+  EXPECT_EQ(client.kernel->node_of(client.render[1]).minor, 129u);
+  EXPECT_EQ(client.kernel->node_of(STDERR_FILENO).kind, DeviceNode::Kind::None);
   EXPECT_EQ(client.kernel->open("/dev/dri/renderD130", O_RDWR), -ENOENT);
   EXPECT_EQ(client.kernel->open("/dev/dri/renderD12x", O_RDWR), -ENOENT);
   EXPECT_EQ(client.kernel->open("/dev/null", O_RDWR), -ENOENT);
