@@ -1,8 +1,8 @@
 // A small pipeline over three hardware queues of one GPU, ordered by signals alone:
 //
-//   SDMA   copy x, y to VRAM ──┐                                       ┌── copy z, sums back
-//   PM4                        └─ saxpy ── blur ──┐                    │
-//   AQL                                           └─ saxpy ─ block_sums┘
+//   SDMA   copy x, y to VRAM --+                                        +-- copy z, sums back
+//   PM4                        +-- saxpy -- blur --+                    |
+//   AQL                                            +-- saxpy, block_sums +
 //
 // The result is compared with the CPU's, bit for bit. The same program runs on the emulator
 // (--backend mock:gfx1100, the default) and on a card (--backend kfd:0).

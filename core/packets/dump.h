@@ -28,8 +28,9 @@ struct FieldText {
 };
 
 struct DumpOptions {
-  /// Names a GPU address ("buf0+0x40"); returns "" to print it in hexadecimal. The dwords of a named
-  /// address print as @lo and @hi, so that the text does not depend on where things were allocated.
+  /// Names a GPU address ("buf0+0x40"); returns "" to print it in hexadecimal. The dwords of a
+  /// named address print as @lo and @hi, so that the text does not depend on where things were
+  /// allocated.
   std::function<std::string(uint64_t address)> address_name;
   /// Addresses among the payload; dwords count from the start of the stream.
   std::span<const AddressMark> marks;
