@@ -127,8 +127,9 @@ std::string kernel_source(const Operation& operation) {
     v_and_b32 v0, 0x3ff, v0
     s_lshl_b32 s3, s2, 5
     v_add_nc_u32 v0, s3, v0
-    v_mul_u32_u24 v1, 24, v0
+    v_lshlrev_b32 v1, 4, v0
     v_lshlrev_b32 v2, 3, v0
+    v_add_nc_u32 v1, v1, v2
     v_mov_b32 v20, 0
     v_mov_b32 v21, 0
     s_waitcnt lgkmcnt(0)
@@ -315,6 +316,8 @@ TEST_P(FloatOracle, Compare) {
   compares("neq", [](int order) { return order != 0; });
   compares("nlt", [](int order) { return order != -1; });
 }
+
+void PrintTo(const NamedFormat& named, std::ostream* out) { *out << named.name; }
 
 INSTANTIATE_TEST_SUITE_P(Formats, FloatOracle, ::testing::Values(kF16Ops, kF32Ops, kF64Ops),
                          [](const auto& info) { return std::string(info.param.name); });
