@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <type_traits>
 
 #include "emulator/isa/semantics/memory_element.h"
@@ -34,24 +33,6 @@ struct AtomicValue<F64> {
 };
 template <OperandType T>
 using atomic_value = typename AtomicValue<T>::type;
-
-/// min and max of floats: a number wins over a NaN.
-template <class V>
-V atomic_min(V memory, V data) {
-  if constexpr (std::is_floating_point_v<V>) {
-    if (std::isnan(memory)) return data;
-    if (memory == data) return std::signbit(memory) ? memory : data;
-  }
-  return data < memory ? data : memory;
-}
-template <class V>
-V atomic_max(V memory, V data) {
-  if constexpr (std::is_floating_point_v<V>) {
-    if (std::isnan(memory)) return data;
-    if (memory == data) return std::signbit(memory) ? data : memory;
-  }
-  return data > memory ? data : memory;
-}
 
 // Each operation: apply(memory, data) gives the new value; those with a host instruction of their
 // own also have fetch().
@@ -126,16 +107,18 @@ struct ClampedSub {
     return memory < data ? V{0} : memory - data;
   }
 };
+// For floats too: a NaN in memory stays, a NaN as data changes nothing, and zeros are equal (RDNA3
+// ISA manual, DS_MIN_F32).
 struct Min {
   template <class V>
   static V apply(V memory, V data) {
-    return atomic_min(memory, data);
+    return data < memory ? data : memory;
   }
 };
 struct Max {
   template <class V>
   static V apply(V memory, V data) {
-    return atomic_max(memory, data);
+    return data > memory ? data : memory;
   }
 };
 /// Counts up to data, then starts at 0 again.

@@ -23,14 +23,14 @@ inline uint32_t swizzle_source(uint32_t lane, uint32_t offset) {
   return ((lane & mask) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f);
 }
 
-/// Lane by lane, result = data of lane source(lane), or 0 if that lane is off.
+/// Lane by lane, result = data of lane source(lane), or 0 if there is no such lane or it is off.
 template <class SourceOf>
 void read_lanes(Wave& wave, const Inst* inst, const uint32_t* data, SourceOf source) {
   const uint32_t exec = wave.exec_half();
   alignas(64) uint32_t result[kLanes];
   for (uint32_t l = 0; l < kLanes; ++l) {
     const uint32_t from = source(l);
-    result[l] = (exec >> from & 1) != 0 ? data[from] : 0;
+    result[l] = from < kLanes && (exec >> from & 1) != 0 ? data[from] : 0;
   }
   blend(wave.destination(*inst), result, exec);
 }
@@ -42,19 +42,26 @@ inline const Inst* ds_swizzle(Wave& wave, const Inst* inst) {
   return inst + 1;
 }
 
+/// The lane that an address names for DS_PERMUTE and DS_BPERMUTE. Lane numbers are taken modulo 64
+/// in wave32 too (RDNA3 ISA manual); a wave64 permutes within its halves. kLanes: no lane.
+inline uint32_t permute_lane(const Wave& wave, uint32_t address, uint32_t offset) {
+  const uint32_t lane = (address + offset) / 4 % 64;
+  return wave.wave64() ? lane % kLanes : std::min<uint32_t>(lane, kLanes);
+}
+
 inline const Inst* ds_bpermute(Wave& wave, const Inst* inst) {
   const uint32_t* address = wave.vgpr(inst->address);
   read_lanes(wave, inst, wave.vgpr(inst->data),
-             [&](uint32_t lane) { return (address[lane] + ds_offset(*inst)) / 4 % kLanes; });
+             [&](uint32_t lane) { return permute_lane(wave, address[lane], ds_offset(*inst)); });
   return inst + 1;
 }
 
 inline const Inst* ds_permute(Wave& wave, const Inst* inst) {
   const uint32_t* address = wave.vgpr(inst->address);
   const uint32_t* data = wave.vgpr(inst->data);
-  alignas(64) uint32_t result[kLanes] = {};
+  alignas(64) uint32_t result[kLanes + 1] = {};  // the last one for lanes that there are not
   for_each_lane(wave.exec_half(), [&](uint32_t lane) {
-    result[(address[lane] + ds_offset(*inst)) / 4 % kLanes] = data[lane];
+    result[permute_lane(wave, address[lane], ds_offset(*inst))] = data[lane];
     return true;
   });
   blend(wave.destination(*inst), result, wave.exec_half());

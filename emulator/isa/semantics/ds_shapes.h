@@ -81,6 +81,7 @@ struct ds_load_two {
   }
 };
 
+/// All first elements, then all second ones.
 template <uint32_t kStride>
 struct ds_store_two {
   static constexpr Scope scope = Scope::Lanes;
@@ -96,19 +97,31 @@ struct ds_store_two {
   }
 };
 
+/// One lane's update of the element at `address`: `perform(host)` gives what was there. An element
+/// outside of the LDS reads 0. False: the address is misaligned, and the wave has faulted.
+template <class V, class Perform>
+bool update_lds_lane(Wave& wave, const Inst* inst, uint32_t lane, uint64_t address, V& old,
+                     Perform perform) {
+  if (address % sizeof(V) != 0) {
+    return raise_misaligned(wave, inst, wave_lane(wave, lane), address, sizeof(V));
+  }
+  std::byte* host = lds_element(wave, address, sizeof(V));
+  old = host != nullptr ? perform(host) : V{};
+  return true;
+}
+
 /// Lane by lane, `perform(lane, host)` updates the element at vgpr + `offset` and returns what was
-/// there, which goes to `destination` (nullptr: nowhere). An element outside of the LDS reads 0.
+/// there, which goes to `destination` (nullptr: nowhere).
 template <class V, class Perform>
 bool update_lds_lanes(Wave& wave, const Inst* inst, uint32_t offset, uint32_t* destination,
                       Perform perform) {
   const uint32_t* address = wave.vgpr(inst->address);
   return for_each_lane(wave.exec_half(), [&](uint32_t lane) {
-    const uint64_t at = uint64_t{address[lane]} + offset;
-    if (at % sizeof(V) != 0) {
-      return raise_misaligned(wave, inst, wave_lane(wave, lane), at, sizeof(V));
+    V old{};
+    if (!update_lds_lane<V>(wave, inst, lane, uint64_t{address[lane]} + offset, old,
+                            [&](std::byte* host) { return perform(lane, host); })) {
+      return false;
     }
-    std::byte* host = lds_element(wave, at, sizeof(V));
-    const V old = host != nullptr ? perform(lane, host) : V{};
     if (destination != nullptr) set_lane_datum<V>(destination, lane, old);
     return true;
   });
@@ -184,7 +197,7 @@ struct ds_atomic_two {
   }
 };
 
-/// Two exchanges, returning both old values.
+/// Two exchanges, lane by lane, returning both old values.
 template <uint32_t kStride>
 struct ds_exchange_two {
   static constexpr Scope scope = Scope::Lanes;
@@ -192,21 +205,28 @@ struct ds_exchange_two {
   template <OperandType D, OperandType A, OperandType B, OperandType C>
   static const Inst* run(Wave& wave, const Inst* inst) {
     using V = atomic_value<A>;
-    // The destination may hold the address or data: both are read from copies.
-    alignas(64) uint32_t old[element_dwords<D>() * kLanes];
-    const auto exchange = [&](uint32_t offset, uint32_t data_register, uint32_t* to) {
-      const uint32_t* data = wave.vgpr(data_register);
-      return update_lds_lanes<V>(wave, inst, offset, to, [&](uint32_t lane, std::byte* host) {
-        return update_lds<Swap, V>(host, lane_datum<V>(data, lane));
-      });
+    const uint32_t* address = wave.vgpr(inst->address);
+    uint32_t* destination = wave.destination(*inst);
+    const auto exchange = [&](uint32_t lane, uint64_t at, V data, V& old) {
+      return update_lds_lane<V>(wave, inst, lane, at, old,
+                                [&](std::byte* host) { return update_lds<Swap, V>(host, data); });
     };
-    if (!exchange(ds_first_offset<A, kStride>(*inst), inst->data, old)) return nullptr;
-    if (!exchange(ds_second_offset<A, kStride>(*inst), inst->data1,
-                  old + element_dwords<A>() * kLanes)) {
-      return nullptr;
-    }
-    write_loaded<D, Half::Whole>(wave.destination(*inst), old, wave.exec_half());
-    return inst + 1;
+    const bool done = for_each_lane(wave.exec_half(), [&](uint32_t lane) {
+      // The destination may hold the address or the data: all are read before it is written.
+      const V first = lane_datum<V>(wave.vgpr(inst->data), lane);
+      const V second = lane_datum<V>(wave.vgpr(inst->data1), lane);
+      const uint64_t base = address[lane];
+      V old_first{};
+      V old_second{};
+      if (!exchange(lane, base + ds_first_offset<A, kStride>(*inst), first, old_first) ||
+          !exchange(lane, base + ds_second_offset<A, kStride>(*inst), second, old_second)) {
+        return false;
+      }
+      set_lane_datum<V>(destination, lane, old_first);
+      set_lane_datum<V>(destination + element_dwords<A>() * kLanes, lane, old_second);
+      return true;
+    });
+    return done ? inst + 1 : nullptr;
   }
 };
 
