@@ -11,15 +11,13 @@
 #include <vector>
 
 #include "core/prng.h"
-#include "emulator/capi/kernel_runner.h"
-#include "emulator/capi/program.h"
 #include "tests/emulator/isa/oracle/llvm_mc.h"
+#include "tests/emulator/isa/oracle/program_run.h"
 #include "tests/emulator/isa/oracle/reference_ops.h"
 
 namespace doppel::oracle {
 namespace {
 
-constexpr uint8_t kReadWrite = 3;
 constexpr size_t kLanes = 32;
 
 struct Operands {
@@ -148,26 +146,12 @@ std::vector<uint64_t> run(const Words& code, const FloatMode& mode,
                           const std::vector<Operands>& operands) {
   std::vector<uint64_t> results(operands.size(), 0xcccccccccccccccc);
   auto inputs = operands;
-  emu::KernelRunner runner;
-  constexpr uint64_t kOut = 0x10000000, kIn = 0x20000000, kKernarg = 0x30000000;
-  uint64_t kernarg[] = {kOut, kIn};
-  const auto map = [&](uint64_t va, auto&& memory) {
-    auto bytes = std::as_writable_bytes(std::span(memory));
-    ASSERT_TRUE(runner.map(va, bytes.data(), bytes.size(), kReadWrite));
-  };
-  map(kOut, results);
-  map(kIn, inputs);
-  map(kKernarg, kernarg);
-  emu::KernelLaunch launch;
-  emu::Program program;
-  EXPECT_TRUE(program.load_raw(std::as_bytes(std::span(code)), runner, launch));
-  launch.target = *find_target("gfx1100");
-  launch.rsrc1 = 0x1f | mode.rsrc1_bits();
-  launch.rsrc2 = 2u << 1 | 1u << 7;  // two user SGPRs, workgroup id x
-  launch.grid = {static_cast<uint32_t>(operands.size() / kLanes), 1, 1};
-  launch.workgroup = {kLanes, 1, 1};
-  launch.user_data[0] = kKernarg;
-  auto done = runner.run(launch);
+  ProgramRun program("gfx1100", code);
+  program.add(results);
+  program.add(inputs);
+  program.launch().rsrc1 = 0x3f | mode.rsrc1_bits();
+  program.launch().grid = {static_cast<uint32_t>(operands.size() / kLanes), 1, 1};
+  auto done = program.run();
   EXPECT_TRUE(done) << done.error().to_string();
   return results;
 }
@@ -317,7 +301,9 @@ TEST_P(FloatOracle, Compare) {
   compares("nlt", [](int order) { return order != -1; });
 }
 
-void PrintTo(const NamedFormat& named, std::ostream* out) { *out << named.name; }
+void PrintTo(const NamedFormat& named, std::ostream* out) {
+  *out << named.name;
+}
 
 INSTANTIATE_TEST_SUITE_P(Formats, FloatOracle, ::testing::Values(kF16Ops, kF32Ops, kF64Ops),
                          [](const auto& info) { return std::string(info.param.name); });
