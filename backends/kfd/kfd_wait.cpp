@@ -38,9 +38,9 @@ Result<> Waiter::serve() {
 Result<std::string> Waiter::fault_text() {
   DOPPEL_TRY(events_.wait(0, abi::kTimeoutImmediate));
   std::string text;
-  for (const ExceptionReport& report : events_.exceptions()) text += report.message + ' ';
+  for (const ExceptionReport& report : events_.exceptions()) text += report.message + '\n';
   if (!text.empty()) text += driver_->kernel().fault_report();
-  while (text.ends_with(' ') || text.ends_with('\n')) text.pop_back();
+  while (text.ends_with('\n')) text.pop_back();
   return text;
 }
 
