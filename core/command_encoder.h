@@ -97,9 +97,10 @@ struct TimestampPatch {
 
 /// A copy or fill in `parts` equal packets, the last one perhaps shorter.
 struct CopyPatch {
-  Patch<uint64_t> dst, src;  // of the first part
+  Patch<uint64_t> dst, src;  // of the first part; a fill has no source
   Patch<uint32_t> count;
-  uint32_t stride = 0;  // dwords from part to part
+  Patch<uint32_t> value;  // of a fill
+  uint32_t stride = 0;    // dwords from part to part
   uint32_t parts = 0;
   uint64_t max_part = 0;    // bytes
   uint64_t bytes = 0;       // of the whole
@@ -107,6 +108,7 @@ struct CopyPatch {
 
   void set_dst(std::span<uint32_t> dwords, uint64_t address) const;
   void set_src(std::span<uint32_t> dwords, uint64_t address) const;
+  void set_value(std::span<uint32_t> dwords, uint32_t value) const;
   /// InvalidArgument if the new size would need another number of packets.
   Result<> set_bytes(std::span<uint32_t> dwords, uint64_t bytes);
 };

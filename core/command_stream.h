@@ -90,6 +90,9 @@ class CommandStream {
     return append_packet(packet.dwords(), packet.payload());
   }
 
+  /// Appends all of another stream of the same language and family.
+  void append_stream(const CommandStream& other);
+
   /// The patch of a field of a packet that append() returned the place of; empty if the family has
   /// no such field or the packet was dropped.
   template <class T>

@@ -49,18 +49,10 @@ void ComputeCommands::pm4(Encode encode) {
     encode(encoder);
     return;
   }
-  CommandStream buffer(packets::Language::Pm4, commands.family());
-  Pm4Encoder encoder(buffer);
+  CommandStream behind_packet(packets::Language::Pm4, commands.family());
+  Pm4Encoder encoder(behind_packet);
   encode(encoder);
-  if (auto encoded = buffer.check(); !encoded) return fail(encoded.error());
-  const auto bytes = std::as_bytes(buffer.dwords());
-  const uint32_t offset = submission_->arguments.reserve(static_cast<uint32_t>(bytes.size()),
-                                                         ArgumentBlock::kAlignment);
-  std::ranges::copy(bytes,
-                    submission_->arguments.at(offset, static_cast<uint32_t>(bytes.size())).begin());
-  const IndirectPatch patch =
-      AqlEncoder(commands).indirect_pm4(0, static_cast<uint32_t>(buffer.size()));
-  if (patch.address) submission_->arguments.refer(patch.address, offset);
+  append_pm4(*submission_, behind_packet);
 }
 
 ComputeCommands& ComputeCommands::wait(const Signal& signal, uint64_t value,

@@ -87,8 +87,10 @@ class Device {
   virtual Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options = {}) = 0;
 
   /// Makes another device's allocation accessible to this one at the same address.
-  virtual Result<> map(const Allocation& allocation) = 0;
-  virtual Result<> unmap(const Allocation& allocation) = 0;
+  virtual Result<> map(const MemoryView& memory) = 0;
+  virtual Result<> unmap(const MemoryView& memory) = 0;
+  /// Whether this device can reach the memory, whoever allocated it.
+  virtual bool is_mapped(const MemoryView& memory) const = 0;
 
   virtual Result<Signal> create_signal(const SignalOptions& options = {}) = 0;
 

@@ -52,6 +52,12 @@ struct DeferredValue {
   uint32_t align = 1;
 };
 
+/// What is passed to a kernel by its bytes.
+template <class T>
+concept PlainValue =
+    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
+    !std::is_convertible_v<T, MemoryView> && !std::is_convertible_v<T, DeferredValue>;
+
 class KernelArgs {
  public:
   enum class Kind : uint8_t { Value, Buffer, Local, EmptyBuffer, Deferred };
@@ -73,9 +79,8 @@ class KernelArgs {
   void add(DevicePointer pointer);
   void add(LocalMemory local);
   void add(DeferredValue value);
-  template <class T>
-  requires std::is_trivially_copyable_v<T> &&
-      (!std::is_pointer_v<T>)&&(!std::is_convertible_v<T, MemoryView>)void add(const T& value) {
+  template <PlainValue T>
+  void add(const T& value) {
     add_bytes(Kind::Value, std::as_bytes(std::span(&value, 1)), alignof(T));
   }
 

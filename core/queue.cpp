@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "core/assert.h"
 
@@ -51,6 +52,36 @@ void ArgumentBlock::place(std::span<std::byte> destination, uint64_t address,
   for (const Reference& reference : references_) {
     reference.patch.set(dwords, address + reference.offset);
   }
+}
+
+void append_pm4(Submission& submission, const CommandStream& pm4) {
+  if (auto encoded = pm4.check(); !encoded) return submission.commands.fail(encoded.error());
+  const auto bytes = std::as_bytes(pm4.dwords());
+  ArgumentBlock& arguments = submission.arguments;
+  const uint32_t offset =
+      arguments.reserve(static_cast<uint32_t>(bytes.size()), ArgumentBlock::kAlignment);
+  std::ranges::copy(bytes, arguments.at(offset, static_cast<uint32_t>(bytes.size())).begin());
+  const IndirectPatch patch =
+      AqlEncoder(submission.commands).indirect_pm4(0, static_cast<uint32_t>(pm4.size()));
+  if (patch.address) arguments.refer(patch.address, offset);
+}
+
+Result<> Queue::submit(Submission submission) {
+  DOPPEL_ASSIGN(const auto reservation, reserve(std::move(submission)));
+  reservation->publish();
+  return {};
+}
+
+Result<> submit_together(std::vector<QueuedSubmission> submissions) {
+  // One order for all threads, so that none holds what another waits for.
+  std::ranges::sort(submissions, std::less<>(), &QueuedSubmission::queue);
+  std::vector<std::unique_ptr<QueueReservation>> reservations;
+  for (QueuedSubmission& next : submissions) {
+    DOPPEL_ASSIGN(auto reservation, next.queue->reserve(std::move(next.submission)));
+    reservations.push_back(std::move(reservation));
+  }
+  for (const auto& reservation : reservations) reservation->publish();
+  return {};
 }
 
 }  // namespace doppel

@@ -83,11 +83,24 @@ struct Submission {
   std::vector<std::shared_ptr<const void>> keep_alive;
 };
 
+/// Appends an AQL packet that runs PM4 packets; they travel among the submission's arguments.
+void append_pm4(Submission& submission, const CommandStream& pm4);
+
 /// Scratch memory that dispatches recorded for a queue use; `keep_alive` goes into their
 /// Submission.
 struct ScratchLease {
   ScratchRing ring;  // empty for AQL, where the packet processor finds it by itself
   std::shared_ptr<const void> keep_alive;
+};
+
+/// Room in a queue for one submission, and the right to be the next: the queue takes nothing else
+/// until the reservation is published or destroyed.
+class QueueReservation {
+ public:
+  /// Gives room and turn back, unless published.
+  virtual ~QueueReservation() = default;
+  /// Makes the packets visible to the hardware. Can't fail; at most once.
+  virtual void publish() = 0;
 };
 
 class Queue {
@@ -102,7 +115,14 @@ class Queue {
 
   /// Publishes the packets as one piece. Waits while the ring or the argument memory is full;
   /// OutOfRange if they could never hold it. The stream's own error comes out here.
-  virtual Result<> submit(Submission submission) = 0;
+  Result<> submit(Submission submission);
+
+  /// The first half of submit(): all that can fail or wait. A thread that holds reservations of
+  /// several queues must make them in the order that submit_together() makes them.
+  virtual Result<std::unique_ptr<QueueReservation>> reserve(Submission submission) = 0;
+
+  /// The longest stream that a submission can have, dwords.
+  virtual uint64_t max_stream() const = 0;
 
   /// Scratch for kernels of this size, grown on demand. OutOfRange beyond the hardware's limit.
   virtual Result<ScratchLease> scratch(uint32_t private_bytes, uint32_t wave_size) = 0;
@@ -119,5 +139,15 @@ class Queue {
  protected:
   Queue() = default;
 };
+
+struct QueuedSubmission {
+  Queue* queue = nullptr;
+  Submission submission;
+};
+
+/// Publishes to several queues, each of them once: to all, or to none and says why. Work that waits
+/// for itself across queues needs this, also so that two such submissions meet in the same order on
+/// every queue.
+Result<> submit_together(std::vector<QueuedSubmission> submissions);
 
 }  // namespace doppel

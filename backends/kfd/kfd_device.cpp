@@ -143,23 +143,28 @@ Result<Allocation> KfdDevice::allocate(uint64_t bytes, const AllocationOptions& 
   return core_->memory->allocate(bytes, options, this);
 }
 
-Result<const KfdAllocation*> KfdDevice::own_kind(const Allocation& allocation) const {
-  const auto* state = dynamic_cast<const KfdAllocation*>(allocation.state());
+Result<const KfdAllocation*> KfdDevice::own_kind(const MemoryView& memory) const {
+  const auto* state = dynamic_cast<const KfdAllocation*>(memory.allocation);
   if (state != nullptr) return state;
   return error(StatusCode::InvalidArgument,
                "The allocation is empty, or not of the process that the device belongs to.");
 }
 
-Result<> KfdDevice::map(const Allocation& allocation) {
+Result<> KfdDevice::map(const MemoryView& memory) {
   DOPPEL_TRY(check_open());
-  DOPPEL_ASSIGN(const KfdAllocation* state, own_kind(allocation));
+  DOPPEL_ASSIGN(const KfdAllocation* state, own_kind(memory));
   return core_->memory->map(*state);
 }
 
-Result<> KfdDevice::unmap(const Allocation& allocation) {
+Result<> KfdDevice::unmap(const MemoryView& memory) {
   DOPPEL_TRY(check_open());
-  DOPPEL_ASSIGN(const KfdAllocation* state, own_kind(allocation));
+  DOPPEL_ASSIGN(const KfdAllocation* state, own_kind(memory));
   return core_->memory->unmap(*state);
+}
+
+bool KfdDevice::is_mapped(const MemoryView& memory) const {
+  const auto state = own_kind(memory);
+  return state && core_->memory->is_mapped(**state);
 }
 
 Result<Signal> KfdDevice::create_signal(const SignalOptions& options) {

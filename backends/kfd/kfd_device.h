@@ -24,8 +24,9 @@ class KfdDevice final : public Device {
 
   const DeviceInfo& info() const override { return core_->info; }
   Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options = {}) override;
-  Result<> map(const Allocation& allocation) override;
-  Result<> unmap(const Allocation& allocation) override;
+  Result<> map(const MemoryView& memory) override;
+  Result<> unmap(const MemoryView& memory) override;
+  bool is_mapped(const MemoryView& memory) const override;
   Result<Signal> create_signal(const SignalOptions& options = {}) override;
   Result<std::unique_ptr<Queue>> create_queue(const QueueOptions& options) override;
   Result<Queue*> default_queue(QueueKind kind) override;
@@ -45,7 +46,7 @@ class KfdDevice final : public Device {
   Result<> read_apertures();
   Result<ClockSample> read_clocks() const;
   Result<> check_open() const;
-  Result<const KfdAllocation*> own_kind(const Allocation& allocation) const;
+  Result<const KfdAllocation*> own_kind(const MemoryView& memory) const;
 
   std::shared_ptr<DeviceCore> core_;
   std::unique_ptr<HostFlush> host_flush_;  // nullptr where the driver doesn't offer it

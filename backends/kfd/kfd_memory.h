@@ -67,6 +67,7 @@ class KfdMemory : public std::enable_shared_from_this<KfdMemory> {
   /// harmless; unmapping what is not mapped is an InvalidArgument.
   Result<> map(const KfdAllocation& allocation);
   Result<> unmap(const KfdAllocation& allocation);
+  bool is_mapped(const KfdAllocation& allocation) const;
 
  private:
   friend class KfdAllocation;
@@ -80,7 +81,6 @@ class KfdMemory : public std::enable_shared_from_this<KfdMemory> {
   Result<> map_gpus(const KfdAllocation& allocation, std::span<const uint32_t> gpus) const;
   Result<> unmap_gpus(const KfdAllocation& allocation, std::span<const uint32_t> gpus) const;
   Result<> free(KfdAllocation& allocation);
-  bool is_mapped(const KfdAllocation& allocation) const;
 
   std::shared_ptr<KfdDriver> driver_;
   Descriptor render_;

@@ -159,30 +159,49 @@ Result<> KfdQueue::synchronize(const WaitOptions& options) {
   return {};
 }
 
-Result<> KfdQueue::submit(Submission submission) {
+/// Holds the queue's lock from reserve() to publish().
+class KfdQueue::Reservation final : public QueueReservation {
+ public:
+  Reservation(KfdQueue& queue, Submission submission, std::unique_lock<std::mutex> lock)
+      : queue_(queue), submission_(std::move(submission)), lock_(std::move(lock)) {}
+
+  void publish() override {
+    if (!submission_.commands.empty()) queue_.publish(std::move(submission_));
+    lock_.unlock();
+  }
+
+ private:
+  KfdQueue& queue_;
+  Submission submission_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+Result<std::unique_ptr<QueueReservation>> KfdQueue::reserve(Submission submission) {
   DOPPEL_TRY(submission.commands.check());
   if (submission.commands.language() != language_of(kind_)) {
     return invalid(
         fmt::format("The commands are not for a queue of this kind ({}).", to_string(kind_)));
   }
-  if (submission.commands.empty()) return {};
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!exists_) {
     return error(StatusCode::Unavailable, fmt::format("Queue {} has been closed.", id_));
   }
-  retire();
-  DOPPEL_TRY(restart_timeline());
-  DOPPEL_TRY(place_arguments(submission));
-  append_marker(submission.commands);
-  DOPPEL_TRY(submission.commands.check());
-  if (auto reserved = reserve_ring(submission.commands); !reserved) {
-    return reserved;  // the arguments' place comes back with the next submission's
+  if (!submission.commands.empty()) {
+    retire();
+    DOPPEL_TRY(restart_timeline());
+    // Without a submission, the arguments' place comes back with the next one's.
+    DOPPEL_TRY(place_arguments(submission));
+    append_marker(submission.commands);
+    DOPPEL_TRY(submission.commands.check());
+    DOPPEL_TRY(reserve_ring(submission.commands));
   }
-  const uint64_t number = submitted() + 1;
-  in_flight_.push_back({number, std::move(submission.keep_alive)});
-  submitted_.store(number, std::memory_order_release);
-  publish(submission.commands);
-  return {};
+  return std::make_unique<Reservation>(*this, std::move(submission), std::move(lock));
+}
+
+uint64_t KfdQueue::max_stream() const {
+  CommandStream marker(language_of(kind_), core_->info.target->family);
+  append_marker(marker);
+  return ring_.max_stream() - marker.size();
 }
 
 Result<> KfdQueue::restart_timeline() {
@@ -234,7 +253,7 @@ Result<> KfdQueue::grow_arguments(uint32_t bytes) {
   return {};
 }
 
-void KfdQueue::append_marker(CommandStream& commands) {
+void KfdQueue::append_marker(CommandStream& commands) const {
   const uint64_t value = submitted() + 1 - timeline_base_.load(std::memory_order_relaxed);
   switch (kind_) {
     case QueueKind::Pm4:
@@ -266,8 +285,11 @@ Result<> KfdQueue::reserve_ring(const CommandStream& commands) {
       timeline_.ref().event_id, kSpaceTimeout);
 }
 
-void KfdQueue::publish(const CommandStream& commands) {
-  ring_.write(commands);
+void KfdQueue::publish(Submission submission) {
+  const uint64_t number = submitted() + 1;
+  in_flight_.push_back({number, std::move(submission.keep_alive)});
+  submitted_.store(number, std::memory_order_release);
+  ring_.write(submission.commands);
   // The packets first, then the pointer, then the doorbell that makes the engine look at it.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::atomic_ref(amd_queue_->write_dispatch_id)

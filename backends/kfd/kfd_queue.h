@@ -33,7 +33,8 @@ class KfdQueue final : public Queue {
   QueueKind kind() const override { return kind_; }
   uint32_t id() const override { return id_; }
   Device& device() const override { return *core_->device; }
-  Result<> submit(Submission submission) override;
+  Result<std::unique_ptr<QueueReservation>> reserve(Submission submission) override;
+  uint64_t max_stream() const override;
   Result<ScratchLease> scratch(uint32_t private_bytes, uint32_t wave_size) override;
   HiddenArgs hidden_args() const override;
   uint64_t submitted() const override { return submitted_.load(std::memory_order_acquire); }
@@ -44,6 +45,7 @@ class KfdQueue final : public Queue {
   Result<> close();
 
  private:
+  class Reservation;
   struct InFlight {
     uint64_t number = 0;
     std::vector<std::shared_ptr<const void>> keep_alive;
@@ -60,9 +62,9 @@ class KfdQueue final : public Queue {
   Result<> place_arguments(Submission& submission);
   Result<> grow_arguments(uint32_t bytes);
   Result<> restart_timeline();
-  void append_marker(CommandStream& commands);
+  void append_marker(CommandStream& commands) const;
   Result<> reserve_ring(const CommandStream& commands);
-  void publish(const CommandStream& commands);
+  void publish(Submission submission);
   Result<> wait_retired(uint64_t number, std::chrono::nanoseconds timeout);
 
   uint64_t timeline_count() const;
@@ -80,7 +82,7 @@ class KfdQueue final : public Queue {
   doppel::abi::AmdQueue* amd_queue_ = nullptr;
   volatile uint64_t* doorbell_ = nullptr;
 
-  std::mutex mutex_;  // of everything below but the atomics
+  std::mutex mutex_;  // of everything below but the atomics; a reservation holds it
   RingBuffer ring_;
   Allocation argument_memory_;
   ArgumentRing arguments_;

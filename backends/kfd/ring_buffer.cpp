@@ -11,6 +11,12 @@ namespace {
 
 constexpr uint32_t kAqlPacketDwords = doppel::abi::kAqlPacketBytes / sizeof(uint32_t);
 constexpr uint32_t kSdmaNop = 0;
+constexpr uint64_t kSdmaUnit = 8;  // dwords
+
+/// Dwords from `at` to the next multiple of the unit.
+constexpr uint64_t to_sdma_unit(uint64_t at) {
+  return (kSdmaUnit - at % kSdmaUnit) % kSdmaUnit;
+}
 
 /// Calls `visit(first, count)` for each packet of the stream.
 template <class Visit>
@@ -50,9 +56,10 @@ uint64_t RingBuffer::capacity() const {
   return ring_.size() - (kind_ == QueueKind::Aql ? kAqlPacketDwords : 1);
 }
 
-// Padding before a packet is shorter than the packet: half a ring holds any stream of packets.
+// Padding before a packet is shorter than the packet: half a ring holds any stream of packets, but
+// for the padding at its end.
 uint64_t RingBuffer::max_stream() const {
-  return kind_ == QueueKind::Sdma ? capacity() / 2 : capacity();
+  return kind_ == QueueKind::Sdma ? capacity() / 2 - kSdmaUnit : capacity();
 }
 
 uint64_t RingBuffer::needed(const CommandStream& stream) const {
@@ -63,7 +70,7 @@ uint64_t RingBuffer::needed(const CommandStream& stream) const {
     if (count > tail) end += tail;
     end += count;
   });
-  return end - put_;
+  return end + to_sdma_unit(end) - put_;
 }
 
 uint64_t RingBuffer::free_dwords(uint64_t read_pointer) const {
@@ -94,6 +101,7 @@ void RingBuffer::write_sdma(const CommandStream& stream) {
     if (count > tail) pad(tail);
     copy(stream.dwords().subspan(first, count));
   });
+  pad(to_sdma_unit(put_));
 }
 
 void RingBuffer::write_aql(std::span<const uint32_t> dwords) {

@@ -2,7 +2,10 @@
 // is left, and how a stream is laid down so that its reader never sees half a packet.
 //
 //   PM4   dwords; packets may wrap around the end of the ring.
-//   SDMA  bytes; a packet must not wrap, so that NOP dwords fill the rest of the ring.
+//   SDMA  bytes; a packet must not wrap, so that NOP dwords fill the rest of the ring. Streams
+//   begin
+//         at multiples of 8 dwords: an INDIRECT packet has to end at one, and its encoder only
+//         knows its place in the stream (Linux kernel, sdma_v6_0_ring_emit_ib).
 //   AQL   64-byte packets; the reader looks at headers, so that each is stored last.
 //
 // Pointers are monotonic and 64 bits wide; a place is the pointer modulo the ring's size. Knows

@@ -7,6 +7,11 @@
 
 namespace doppel {
 
+void CopyPatch::set_value(std::span<uint32_t> dwords, uint32_t new_value) const {
+  DOPPEL_ASSERT(value, "a copy has no value");
+  for (uint32_t part = 0; part < parts; ++part) value.moved(part * stride).set(dwords, new_value);
+}
+
 CopyPatch SdmaEncoder::fill(uint64_t dst, uint32_t value, uint64_t bytes) {
   using Packet = sdma::ConstantFill;
   constexpr uint32_t kElement = 4;
@@ -31,6 +36,7 @@ CopyPatch SdmaEncoder::fill(uint64_t dst, uint32_t value, uint64_t bytes) {
     if (patch.parts++ == 0) {
       patch.dst = stream_.patch<uint64_t>(packet, Packet::dst_address_field);
       patch.count = stream_.patch<uint32_t>(packet, Packet::count_field);
+      patch.value = stream_.patch<uint32_t>(packet, Packet::src_data_field);
       patch.stride = static_cast<uint32_t>(stream_.size()) - packet;
     }
   }

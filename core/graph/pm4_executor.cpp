@@ -1,0 +1,244 @@
+#include "core/graph/pm4_executor.h"
+
+#include <algorithm>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/command_encoder.h"
+#include "core/device.h"
+#include "core/graph/indirect_stream.h"
+#include "core/graph/kernel_memory.h"
+#include "core/graph/transfer.h"
+
+namespace doppel::graph {
+namespace {
+
+/// Stage values, twice the launch number, stay below 2^31, as all of a device's timelines do: then
+/// the executor starts again at 0.
+constexpr uint64_t kLaunchesPerRound = (uint64_t{1} << 30) - 1;
+
+/// Calls `use` with the encoder of the stream's language.
+template <class Use>
+void encode(CommandStream& stream, Use use) {
+  if (stream.language() == packets::Language::Sdma) {
+    SdmaEncoder encoder(stream);
+    use(encoder);
+  } else {
+    Pm4Encoder encoder(stream);
+    use(encoder);
+  }
+}
+
+/// One queue's share of the graph.
+struct Lane {
+  Queue* queue = nullptr;
+  IndirectStream nodes;
+  Signal progress;  // steps that signal, counted within a launch
+  Signal stage;     // 2n-1: launch n may begin here; 2n: its steps here are complete
+};
+
+class Pm4Executor final : public Executor {
+ public:
+  Pm4Executor(const Definition& definition, const Plan& plan, const GraphOptions& options)
+      : plan_(plan), patches_(definition.nodes.size()), profile_(options.profile) {}
+
+  Result<> open(const Definition& definition);
+
+  void patch(NodeId node, const Work& work) override;
+  Result<> submit(const GraphLaunchOptions& options) override;
+  uint64_t submitted() const override { return submitted_; }
+  uint64_t completed() const override {
+    return round_start_ + static_cast<uint64_t>(finish_.value());
+  }
+  Result<> wait(uint64_t launch, const WaitOptions& options) override;
+  std::vector<Ticks> ticks() const override;
+  std::vector<GraphStream> commands() const override;
+
+ private:
+  using WorkPatch = std::variant<DispatchPatch, CopyPatch>;
+
+  Result<> open_lane(const PlanQueue& planned);
+  Result<> open_profile();
+  Result<> encode_lane(const Definition& definition, QueueIndex index);
+  void encode_step(const Definition& definition, StepIndex index, Lane& lane);
+  void encode_hub_frame(CommandStream& frame, uint32_t launch, const GraphLaunchOptions& options);
+  void encode_frame(CommandStream& frame, uint32_t launch, const Lane& lane);
+  Result<> start_round();
+  Lane& hub() { return lanes_.front(); }
+  std::span<Lane> others() { return std::span(lanes_).subspan(1); }
+  uint64_t ticks_address(StepIndex step) const {
+    return stamps_.gpu_address() + step * sizeof(Ticks);
+  }
+
+  Plan plan_;
+  std::vector<Lane> lanes_;  // by QueueIndex; the first is the hub
+  KernelMemory kernels_;
+  std::vector<WorkPatch> patches_;  // by node, in the dwords of its lane
+  Signal kickoff_;                  // n: all queues may run launch n
+  Signal finish_;                   // n: launch n is complete on all queues
+  bool profile_;
+  Allocation stamps_;  // Ticks by step
+  uint64_t submitted_ = 0;
+  uint64_t round_start_ = 0;  // launches before the signals were last set back to 0
+};
+
+Result<> Pm4Executor::open(const Definition& definition) {
+  for (const PlanQueue& queue : plan_.queues) DOPPEL_TRY(open_lane(queue));
+  Device& device = hub().queue->device();
+  DOPPEL_ASSIGN(kickoff_, device.create_signal({.interrupt = false}));
+  DOPPEL_ASSIGN(finish_, device.create_signal());
+  if (profile_) DOPPEL_TRY(open_profile());
+
+  std::vector<Queue*> queues;
+  for (const Lane& lane : lanes_) queues.push_back(lane.queue);
+  DOPPEL_ASSIGN(kernels_, KernelMemory::make(definition, plan_, queues));
+  for (QueueIndex index = 0; index < lanes_.size(); ++index)
+    DOPPEL_TRY(encode_lane(definition, index));
+  return {};
+}
+
+Result<> Pm4Executor::open_lane(const PlanQueue& planned) {
+  DOPPEL_ASSIGN(Queue * queue, planned.device->default_queue(planned.kind));
+  Lane lane{.queue = queue,
+            .nodes = IndirectStream(planned.kind, planned.device->target().family),
+            .progress = {},
+            .stage = {}};
+  DOPPEL_ASSIGN(lane.progress, planned.device->create_signal({.interrupt = false}));
+  DOPPEL_ASSIGN(lane.stage, planned.device->create_signal({.interrupt = false}));
+  lanes_.push_back(std::move(lane));
+  return {};
+}
+
+Result<> Pm4Executor::open_profile() {
+  DOPPEL_ASSIGN(stamps_, hub().queue->device().allocate(
+                             plan_.steps.size() * sizeof(Ticks),
+                             {.domain = MemoryDomain::Gtt, .coherent = true, .uncached = true}));
+  std::ranges::fill(stamps_.host_as<Ticks>(), Ticks{});
+  for (const Lane& lane : others()) DOPPEL_TRY(lane.queue->device().map(stamps_));
+  return {};
+}
+
+Result<> Pm4Executor::encode_lane(const Definition& definition, QueueIndex index) {
+  Lane& lane = lanes_[index];
+  for (StepIndex step : plan_.queues[index].steps) {
+    encode_step(definition, step, lane);
+    lane.nodes.allow_cut();
+    if (auto encoded = lane.nodes.commands().check(); !encoded) {
+      return error(encoded.error().code(),
+                   fmt::format("{}: {}", describe(definition, plan_.steps[step].node),
+                               encoded.error().message()));
+    }
+  }
+  return lane.nodes.bind(lane.queue->device());
+}
+
+void Pm4Executor::encode_step(const Definition& definition, StepIndex index, Lane& lane) {
+  const Step& step = plan_.steps[index];
+  const Work& work = definition.nodes[step.node].work;
+  encode(lane.nodes.commands(), [&]<class Encoder>(Encoder& encoder) {
+    for (StepIndex producer : step.waits) {
+      const Step& awaited = plan_.steps[producer];
+      encoder.wait(lanes_[awaited.queue].progress.ref(), awaited.signal_value);
+    }
+    if (profile_) encoder.timestamp(ticks_address(index) + offsetof(Ticks, start));
+    if constexpr (std::is_same_v<Encoder, SdmaEncoder>) {
+      patches_[step.node] = encode_transfer(encoder, work);
+    } else {
+      patches_[step.node] = encoder.exec(kernels_.command(step.node, std::get<KernelWork>(work)));
+    }
+    if (profile_) encoder.timestamp(ticks_address(index) + offsetof(Ticks, end));
+    if (step.signals) encoder.signal(lane.progress.ref(), step.signal_value);
+  });
+}
+
+void Pm4Executor::patch(NodeId node, const Work& work) {
+  const std::span<uint32_t> dwords =
+      lanes_[plan_.steps[plan_.step_of_node[node]].queue].nodes.dwords();
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    kernels_.write(node, *kernel);
+    std::get<DispatchPatch>(patches_[node]).dims.set(dwords, kernel->dims);
+  } else {
+    patch_transfer(std::get<CopyPatch>(patches_[node]), dwords, work);
+  }
+}
+
+void Pm4Executor::encode_hub_frame(CommandStream& frame, uint32_t launch,
+                                   const GraphLaunchOptions& options) {
+  encode(frame, [&]<class Encoder>(Encoder& encoder) {
+    if (options.wait != nullptr) encoder.wait(options.wait->ref(), options.wait_value);
+    for (const Lane& lane : others()) encoder.wait(lane.stage.ref(), 2 * launch - 1);
+    if constexpr (std::is_same_v<Encoder, Pm4Encoder>) encoder.memory_barrier();
+    if (lanes_.size() > 1) encoder.signal(kickoff_.ref(), launch);
+    hub().nodes.call(frame);
+    for (const Lane& lane : others()) encoder.wait(lane.stage.ref(), 2 * launch);
+    if (lanes_.size() > 1)
+      for (const Lane& lane : lanes_) encoder.signal(lane.progress.ref(), 0);
+    if (options.signal != nullptr) encoder.signal(options.signal->ref(), options.signal_value);
+    encoder.signal(finish_.ref(), launch);
+  });
+}
+
+void Pm4Executor::encode_frame(CommandStream& frame, uint32_t launch, const Lane& lane) {
+  encode(frame, [&]<class Encoder>(Encoder& encoder) {
+    encoder.signal(lane.stage.ref(), 2 * launch - 1);
+    encoder.wait(kickoff_.ref(), launch);
+    if constexpr (std::is_same_v<Encoder, Pm4Encoder>) encoder.memory_barrier();
+    lane.nodes.call(frame);
+    encoder.signal(lane.stage.ref(), 2 * launch);
+  });
+}
+
+Result<> Pm4Executor::start_round() {
+  DOPPEL_TRY(wait(submitted_, {}));
+  for (Lane& lane : lanes_) lane.stage.set(0);
+  kickoff_.set(0);
+  finish_.set(0);
+  round_start_ = submitted_;
+  return {};
+}
+
+Result<> Pm4Executor::submit(const GraphLaunchOptions& options) {
+  if (submitted_ - round_start_ == kLaunchesPerRound) DOPPEL_TRY(start_round());
+  const auto launch = static_cast<uint32_t>(submitted_ - round_start_ + 1);
+  std::vector<QueuedSubmission> submissions;
+  for (Lane& lane : lanes_) {
+    Submission submission(lane.queue->kind(), lane.queue->device().target().family);
+    if (&lane == &hub())
+      encode_hub_frame(submission.commands, launch, options);
+    else
+      encode_frame(submission.commands, launch, lane);
+    submissions.push_back({lane.queue, std::move(submission)});
+  }
+  DOPPEL_TRY(submit_together(std::move(submissions)));
+  ++submitted_;
+  return {};
+}
+
+Result<> Pm4Executor::wait(uint64_t launch, const WaitOptions& options) {
+  if (launch <= round_start_) return {};
+  return finish_.wait(static_cast<int64_t>(launch - round_start_), options);
+}
+
+std::vector<Ticks> Pm4Executor::ticks() const {
+  const std::span<Ticks> stamps = stamps_.host_as<Ticks>();
+  return {stamps.begin(), stamps.begin() + static_cast<ptrdiff_t>(plan_.steps.size())};
+}
+
+std::vector<GraphStream> Pm4Executor::commands() const {
+  std::vector<GraphStream> streams;
+  for (const Lane& lane : lanes_)
+    streams.push_back({&lane.queue->device(), lane.queue->kind(), lane.nodes.snapshot()});
+  return streams;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> make_pm4_executor(const Definition& definition, const Plan& plan,
+                                                    const GraphOptions& options) {
+  auto executor = std::make_unique<Pm4Executor>(definition, plan, options);
+  DOPPEL_TRY(executor->open(definition));
+  return executor;
+}
+
+}  // namespace doppel::graph

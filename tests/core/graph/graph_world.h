@@ -1,0 +1,52 @@
+// GraphWorld: fake devices with the test kernels loaded and buffers allocated, always at the same
+// addresses: two worlds that are used alike hold the same bytes.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/graph.h"
+#include "tests/core/graph/fake_device.h"
+
+namespace doppel::test {
+
+class GraphWorld {
+ public:
+  static constexpr uint32_t kWords = 1024;
+
+  /// `buffers` of kWords words on each device.
+  explicit GraphWorld(uint32_t device_count = 1, uint32_t buffers_each = 4,
+                      std::string_view variant = "") {
+    for (uint32_t d = 0; d < device_count; ++d) {
+      devices.emplace_back(memory, fmt::format("fake:{}", d));
+      auto program = devices[d].load_program(std::filesystem::path(
+          fmt::format("{}/kernels/graph_kernels{}.gfx1100.co", DOPPEL_BINARY_DIR, variant)));
+      EXPECT_TRUE(program) << program.error().to_string();
+      programs.push_back(*std::move(program));
+      for (uint32_t b = 0; b < buffers_each; ++b)
+        buffers.push_back(*devices[d].allocate(kWords * sizeof(uint32_t), {}));
+    }
+  }
+
+  std::vector<Device*> all() {
+    std::vector<Device*> pointers;
+    for (FakeDevice& device : devices) pointers.push_back(&device);
+    return pointers;
+  }
+  Result<Kernel> kernel(std::string_view name, uint32_t device = 0) const {
+    return programs[device].kernel(name);
+  }
+  MemoryView slice(uint32_t buffer, uint64_t offset, uint64_t bytes) const {
+    return *buffers[buffer].slice(offset, bytes);
+  }
+
+  FakeMemory memory;
+  std::deque<FakeDevice> devices;
+  std::vector<Program> programs;    // by device
+  std::vector<Allocation> buffers;  // device by device
+};
+
+}  // namespace doppel::test
