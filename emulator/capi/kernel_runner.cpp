@@ -25,6 +25,11 @@ uint64_t waves_per_workgroup(const KernelLaunch& launch) {
   return (items + launch.wave_size - 1) / launch.wave_size;
 }
 
+// TMPRING_SIZE counts a wave's scratch in units of 1 KiB before gfx11 and of 256 bytes since.
+uint64_t scratch_bytes_per_wave(const KernelLaunch& launch) {
+  return round_up(uint64_t{launch.scratch_bytes_per_lane} * launch.wave_size, 1024);
+}
+
 Fault bad_dispatch(std::string message) {
   Fault fault;
   fault.kind = FaultKind::BadDispatch;
@@ -78,10 +83,8 @@ Result<uint64_t> KernelRunner::map_anywhere(std::byte* host, uint64_t size, uint
   return va;
 }
 
-Result<uint32_t> KernelRunner::reserve_scratch(const KernelLaunch& launch) {
-  // TMPRING_SIZE counts a wave's scratch in units of 1 KiB before gfx11 and of 256 bytes since.
-  const uint64_t per_wave =
-      round_up(uint64_t{launch.scratch_bytes_per_lane} * launch.wave_size, 1024);
+Result<uint64_t> KernelRunner::reserve_scratch(const KernelLaunch& launch) {
+  const uint64_t per_wave = scratch_bytes_per_wave(launch);
   const uint64_t slots = waves_per_workgroup(launch) * std::max(options_.workers, 1u);
   const uint64_t wanted = round_up(per_wave * slots, kGpuPageBytes);
   if (per_wave > UINT32_MAX || wanted > kMaxScratchBytes) {
@@ -89,7 +92,8 @@ Result<uint32_t> KernelRunner::reserve_scratch(const KernelLaunch& launch) {
                  fmt::format("The scratch memory is too large ({} bytes a lane, {} waves).",
                              launch.scratch_bytes_per_lane, slots));
   }
-  if (wanted <= scratch_bytes_) return static_cast<uint32_t>(per_wave);
+  if (wanted == 0) return uint64_t{0};
+  if (wanted <= scratch_bytes_) return scratch_address_;
   if (scratch_bytes_ != 0 && !maps_process_) DOPPEL_TRY(vm_.unmap(scratch_address_));
   scratch_bytes_ = 0;
   // calloc leaves large blocks to be committed by the pages that waves touch.
@@ -102,7 +106,7 @@ Result<uint32_t> KernelRunner::reserve_scratch(const KernelLaunch& launch) {
   std::byte* aligned = scratch_.get() + (kGpuPageBytes - misalignment);
   DOPPEL_ASSIGN(scratch_address_, map_anywhere(aligned, wanted, kReadWrite));
   scratch_bytes_ = wanted;
-  return static_cast<uint32_t>(per_wave);
+  return scratch_address_;
 }
 
 std::expected<DispatchCounters, Fault> KernelRunner::run(const KernelLaunch& launch) {
@@ -110,9 +114,9 @@ std::expected<DispatchCounters, Fault> KernelRunner::run(const KernelLaunch& lau
     return std::unexpected(
         bad_dispatch(fmt::format("A wave has 32 or 64 lanes ({}).", launch.wave_size)));
   }
-  auto scratch_per_wave = reserve_scratch(launch);
-  if (!scratch_per_wave) return std::unexpected(bad_dispatch(scratch_per_wave.error().message()));
-  const bool has_scratch = *scratch_per_wave != 0;
+  const auto scratch = reserve_scratch(launch);
+  if (!scratch) return std::unexpected(bad_dispatch(scratch.error().message()));
+  const auto per_wave = static_cast<uint32_t>(scratch_bytes_per_wave(launch));
   const Dispatch dispatch{
       .target = launch.target,
       .vm = &vm_,
@@ -125,9 +129,9 @@ std::expected<DispatchCounters, Fault> KernelRunner::run(const KernelLaunch& lau
       .workgroup = launch.workgroup,
       .user_data = launch.user_data,
       .lds_bytes = launch.lds_bytes,
-      .scratch_base = has_scratch ? scratch_address_ : 0,
-      .scratch_bytes_per_wave = *scratch_per_wave,
-      .scratch_waves = has_scratch ? static_cast<uint32_t>(scratch_bytes_ / *scratch_per_wave) : 0,
+      .scratch_base = *scratch,
+      .scratch_bytes_per_wave = per_wave,
+      .scratch_waves = per_wave != 0 ? static_cast<uint32_t>(scratch_bytes_ / per_wave) : 0,
   };
   if (auto started = dispatcher_.start(dispatch); !started) {
     return std::unexpected(std::move(started).error());

@@ -57,13 +57,16 @@ class KernelRunner {
   /// page faults.
   Result<> map_host_process();
 
+  /// Memory for the private segments of a launch like this one, allocated if need be; its address.
+  /// run() uses it. 0 if the launch needs none.
+  Result<uint64_t> reserve_scratch(const KernelLaunch& launch);
+
   /// Runs the launch to its end. A Fault names the wave, the instruction and the address.
   std::expected<DispatchCounters, Fault> run(const KernelLaunch& launch);
 
   const GpuVm& vm() const { return vm_; }
 
  private:
-  Result<uint32_t> reserve_scratch(const KernelLaunch& launch);
   uint64_t find_gap(uint64_t size) const;
 
   struct Free {

@@ -6,6 +6,9 @@
 #include <array>
 #include <cstring>
 
+#include "core/abi/hsa_aql.h"
+#include "core/command_encoder.h"
+
 namespace doppel::emu {
 namespace {
 
@@ -13,23 +16,6 @@ constexpr auto kRead = static_cast<uint8_t>(Access::Read);
 constexpr auto kReadExecute = static_cast<uint8_t>(kRead | static_cast<uint8_t>(Access::Execute));
 constexpr uint64_t kProgramAlignment = 256;  // PGM_LO holds the address >> 8
 constexpr uint64_t kZerosBehindCode = 256;   // the instruction prefetch runs ahead of the wave
-
-// The part of an AQL kernel dispatch packet that kernels read through the dispatch pointer
-// (HSA System Architecture Specification, section 2.9.6).
-struct DispatchPacketView {
-  uint16_t header;
-  uint16_t setup;
-  uint16_t workgroup[3];
-  uint16_t reserved0;
-  uint32_t grid[3];
-  uint32_t private_segment_size;
-  uint32_t group_segment_size;
-  uint64_t kernel_object;
-  uint64_t kernarg_address;
-  uint64_t reserved1;
-  uint64_t completion_signal;
-};
-static_assert(sizeof(DispatchPacketView) == 64);
 
 uint64_t round_up(uint64_t value, uint64_t granule) {
   return (value + granule - 1) / granule * granule;
@@ -60,23 +46,6 @@ Result<const KernelInfo*> select_kernel(const CodeObject& object, std::string_vi
   return error(
       StatusCode::NotFound,
       fmt::format("The code object has {} kernels; one must be named.", object.kernels().size()));
-}
-
-Result<> refuse_what_needs_a_queue(const KernelInfo& kernel) {
-  using enum abi::KernelCodeProperty;
-  const auto refuse = [&](std::string_view what) {
-    return error(
-        StatusCode::Unsupported,
-        fmt::format("The kernel wants {}, which only a queue has ({}).", what, kernel.name));
-  };
-  if (kernel.has_property(ENABLE_SGPR_QUEUE_PTR)) return refuse("a queue pointer");
-  if (kernel.has_property(ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER) && kernel.private_bytes != 0) {
-    return refuse("a scratch buffer resource");
-  }
-  if (kernel.has_property(ENABLE_SGPR_FLAT_SCRATCH_INIT) && kernel.private_bytes != 0) {
-    return refuse("a flat scratch base");
-  }
-  return {};
 }
 
 }  // namespace
@@ -115,7 +84,6 @@ Result<> Program::load_object(std::span<const std::byte> file, std::string_view 
     return error(StatusCode::InvalidArgument,
                  fmt::format("The kernel takes arguments ({} bytes).", kernel->kernarg_bytes));
   }
-  DOPPEL_TRY(refuse_what_needs_a_queue(*kernel));
   std::span<std::byte> memory;
   DOPPEL_ASSIGN(const uint64_t base,
                 map_code(round_up(object.image_bytes(), kGpuPageBytes), runner, memory));
@@ -133,13 +101,16 @@ Result<> Program::load_object(std::span<const std::byte> file, std::string_view 
 
 Result<uint64_t> Program::map_dispatch_packet(const KernelInfo& kernel, uint64_t kernarg,
                                               const KernelLaunch& launch, KernelRunner& runner) {
-  DispatchPacketView packet{};
-  packet.setup = launch.grid[2] > 1 ? 3 : launch.grid[1] > 1 ? 2 : 1;
-  for (size_t axis = 0; axis < 3; ++axis) {
-    packet.workgroup[axis] = static_cast<uint16_t>(launch.workgroup[axis]);
-    packet.grid[axis] = launch.grid[axis] * launch.workgroup[axis];
-    if (launch.workgroup[axis] > 1) packet.setup = std::max<uint16_t>(packet.setup, axis + 1);
-  }
+  const auto work_items = [&](size_t axis) { return launch.grid[axis] * launch.workgroup[axis]; };
+  abi::KernelDispatchPacket packet{};
+  packet.header = abi::HSA_PACKET_TYPE_KERNEL_DISPATCH;
+  packet.setup = work_items(2) > 1 ? 3 : work_items(1) > 1 ? 2 : 1;
+  packet.workgroup_size_x = static_cast<uint16_t>(launch.workgroup[0]);
+  packet.workgroup_size_y = static_cast<uint16_t>(launch.workgroup[1]);
+  packet.workgroup_size_z = static_cast<uint16_t>(launch.workgroup[2]);
+  packet.grid_size_x = work_items(0);
+  packet.grid_size_y = work_items(1);
+  packet.grid_size_z = work_items(2);
   packet.private_segment_size = launch.scratch_bytes_per_lane;
   packet.group_segment_size = launch.lds_bytes;
   packet.kernel_object = launch.program - kernel.entry_offset + kernel.descriptor_offset;
@@ -152,10 +123,19 @@ Result<uint64_t> Program::map_dispatch_packet(const KernelInfo& kernel, uint64_t
 Result<> Program::set_user_sgprs(const KernelInfo& kernel, uint64_t kernarg, KernelRunner& runner,
                                  KernelLaunch& launch) {
   using enum abi::KernelCodeProperty;
+  if (kernel.has_property(ENABLE_SGPR_QUEUE_PTR)) {
+    return error(
+        StatusCode::Unsupported,
+        fmt::format("The kernel wants a queue pointer, and there is no queue ({}).", kernel.name));
+  }
+  DOPPEL_ASSIGN(const uint64_t scratch, runner.reserve_scratch(launch));
   UserSgprs sgprs(launch.user_data);
   bool fits = true;
   if (kernel.has_property(ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER)) {
-    fits = fits && sgprs.append64(0) && sgprs.append64(0);
+    const ScratchRing ring{.address = scratch};
+    for (uint32_t word : scratch_descriptor(ring, launch.wave_size, launch.target->family)) {
+      fits = fits && sgprs.append(word);
+    }
   }
   if (kernel.has_property(ENABLE_SGPR_DISPATCH_PTR)) {
     DOPPEL_ASSIGN(const uint64_t packet, map_dispatch_packet(kernel, kernarg, launch, runner));
@@ -163,7 +143,7 @@ Result<> Program::set_user_sgprs(const KernelInfo& kernel, uint64_t kernarg, Ker
   }
   if (kernel.has_property(ENABLE_SGPR_KERNARG_SEGMENT_PTR)) fits = fits && sgprs.append64(kernarg);
   if (kernel.has_property(ENABLE_SGPR_DISPATCH_ID)) fits = fits && sgprs.append64(0);
-  if (kernel.has_property(ENABLE_SGPR_FLAT_SCRATCH_INIT)) fits = fits && sgprs.append64(0);
+  if (kernel.has_property(ENABLE_SGPR_FLAT_SCRATCH_INIT)) fits = fits && sgprs.append64(scratch);
   if (kernel.has_property(ENABLE_SGPR_PRIVATE_SEGMENT_SIZE)) {
     fits = fits && sgprs.append(launch.scratch_bytes_per_lane);
   }
