@@ -61,6 +61,7 @@ enum class WaitFor : uint8_t {
   AnyMemory,     // one of the comparisons holds
   PipeIdle,      // all dispatches of the queue have completed
   DispatchSlot,  // one of the running dispatches has
+  Scratch,       // the dispatch that uses the queue's scratch has
   EventSlot,     // an end-of-pipe event has been carried out
   Register,      // a register that nothing will change: a wait for ever
 };

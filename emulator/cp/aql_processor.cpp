@@ -143,7 +143,7 @@ PacketResult AqlProcessor::kernel_dispatch(const packets::Packet& packet, const 
 
 PacketResult AqlProcessor::launch(const packets::Packet& packet, const PacketPlace& place,
                                   uint64_t va, const abi::AmdQueue& queue) {
-  if (!context_.pipe.can_launch()) {
+  if (!context_.pipe.has_slot()) {
     wait_.set(WaitFor::DispatchSlot);
     return kWait;
   }
@@ -159,6 +159,10 @@ PacketResult AqlProcessor::launch(const packets::Packet& packet, const PacketPla
     const uint64_t base = queue.scratch_resource_descriptor[0] |
                           uint64_t{queue.scratch_resource_descriptor[1] & 0xffff} << 32;
     set_scratch(*dispatch, context_.gpu, base, queue.compute_tmpring_size);
+  }
+  if (!context_.pipe.can_launch(*dispatch)) {
+    wait_.set(WaitFor::Scratch);
+    return kWait;
   }
   const uint64_t tag = context_.in_flight.keep(packet.dwords, place, started_);
   if (auto launched = context_.pipe.launch(*dispatch, tag); !launched) {

@@ -58,7 +58,9 @@ bool CommandProcessor::over(WaitFor what) {
     case WaitFor::PipeIdle:
       return pipe_.idle();
     case WaitFor::DispatchSlot:
-      return pipe_.can_launch();
+      return pipe_.has_slot();
+    case WaitFor::Scratch:
+      return !pipe_.scratch_in_use();
     case WaitFor::EventSlot:
       return pipe_.can_queue_event();
     default:

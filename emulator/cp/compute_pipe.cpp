@@ -13,6 +13,10 @@ namespace {
 constexpr uint64_t kInstructionsPerStep = 32 * 1024;
 constexpr uint64_t kLaunchNs = 1000;
 
+bool uses_scratch(const Dispatch& dispatch) {
+  return dispatch.scratch_bytes_per_wave != 0;
+}
+
 }  // namespace
 
 /// Runs one dispatch at a time.
@@ -78,19 +82,24 @@ ComputePipe::Slot& ComputePipe::free_slot() {
   return *slots_.back();
 }
 
+bool ComputePipe::can_launch(const Dispatch& dispatch) const {
+  return has_slot() && !(uses_scratch(dispatch) && scratch_in_use());
+}
+
 std::expected<void, Fault> ComputePipe::launch(const Dispatch& dispatch, uint64_t tag) {
-  DOPPEL_ASSERT(can_launch(), "The pipe launches only into a free slot.");
+  DOPPEL_ASSERT(can_launch(dispatch), "The pipe launches only into a free slot.");
   Slot& slot = free_slot();
   auto started = slot.start(dispatch);
   if (!started) return started;
-  line_.push_back({tag, &slot});
+  line_.push_back({tag, &slot, uses_scratch(dispatch)});
   ++running_;
+  scratch_users_ += uses_scratch(dispatch);
   return {};
 }
 
 void ComputePipe::at_end_of_pipe(uint64_t tag) {
   DOPPEL_ASSERT(can_queue_event(), "The pipe queues a bounded number of events.");
-  line_.push_back({tag, nullptr});
+  line_.push_back({.tag = tag});
   ++events_;
 }
 
@@ -111,6 +120,7 @@ ComputePipe::Completion ComputePipe::take_completion() {
   }
   --running_;
   --finished_;
+  scratch_users_ -= entry.uses_scratch;
   Completion completion{Completion::What::DispatchDone, entry.tag, {}};
   if (entry.slot->dispatcher().state() == DispatchState::Faulted) {
     completion.what = Completion::What::DispatchFaulted;
@@ -123,7 +133,7 @@ ComputePipe::Completion ComputePipe::take_completion() {
 void ComputePipe::abandon() {
   for (auto& slot : slots_) slot->release();
   line_.clear();
-  running_ = events_ = finished_ = 0;
+  running_ = events_ = scratch_users_ = finished_ = 0;
 }
 
 DispatchCounters ComputePipe::counters() const {

@@ -43,12 +43,14 @@ class ComputePipe {
   ComputePipe(Scheduler& scheduler, std::string queue_name, DispatcherOptions options);
   ~ComputePipe();
 
-  bool can_launch() const { return running_ < kDispatchSlots; }
+  bool has_slot() const { return running_ < kDispatchSlots; }
+  bool scratch_in_use() const { return scratch_users_ != 0; }
+  bool can_launch(const Dispatch& dispatch) const;
   bool can_queue_event() const { return events_ < kPendingEvents; }
   /// Nothing runs, and everything that has completed has been taken.
   bool idle() const { return line_.empty(); }
 
-  /// Starts a dispatch; can_launch() must hold.
+  /// Starts a dispatch; can_launch(dispatch) must hold.
   std::expected<void, Fault> launch(const Dispatch& dispatch, uint64_t tag);
   /// Queues an event behind everything launched so far; can_queue_event() must hold.
   void at_end_of_pipe(uint64_t tag);
@@ -67,6 +69,7 @@ class ComputePipe {
   struct Entry {
     uint64_t tag = 0;
     Slot* slot = nullptr;  // running dispatch; nullptr: an event
+    bool uses_scratch = false;
   };
 
   Slot& free_slot();
@@ -78,7 +81,8 @@ class ComputePipe {
   std::deque<Entry> line_;  // in program order
   uint32_t running_ = 0;    // entries with a slot
   uint32_t events_ = 0;     // entries without
-  uint32_t finished_ = 0;   // slots whose dispatch has ended and is not taken yet
+  uint32_t scratch_users_ = 0;
+  uint32_t finished_ = 0;  // slots whose dispatch has ended and is not taken yet
 };
 
 }  // namespace doppel::emu

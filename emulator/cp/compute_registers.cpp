@@ -108,8 +108,10 @@ std::expected<Dispatch, Fault> ComputeRegisters::dispatch(std::array<uint32_t, 3
     dispatch.user_data[i] = sh(regs::COMPUTE_USER_DATA_0, i);
   }
   dispatch.lds_bytes = regs::ComputePgmRsrc2(family_, dispatch.rsrc2).lds_size() * kLdsGranule;
-  set_scratch(dispatch, gpu_, sh_pair(regs::COMPUTE_DISPATCH_SCRATCH_BASE_LO) << 8,
-              sh(regs::COMPUTE_TMPRING_SIZE));
+  if (regs::ComputePgmRsrc2(family_, dispatch.rsrc2).scratch_en()) {
+    set_scratch(dispatch, gpu_, sh_pair(regs::COMPUTE_DISPATCH_SCRATCH_BASE_LO) << 8,
+                sh(regs::COMPUTE_TMPRING_SIZE));
+  }
   return dispatch;
 }
 

@@ -107,9 +107,10 @@ PacketResult Pm4Processor::dispatch_indirect(const packets::Packet& packet,
 
 PacketResult Pm4Processor::launch(const packets::Packet& packet, std::array<uint32_t, 3> dims,
                                   uint32_t initiator, const PacketPlace& place) {
-  if (!context_.pipe.can_launch()) return wait_for(WaitFor::DispatchSlot);
+  if (!context_.pipe.has_slot()) return wait_for(WaitFor::DispatchSlot);
   auto dispatch = context_.registers.dispatch(dims, initiator);
   if (!dispatch) return std::unexpected(std::move(dispatch).error());
+  if (!context_.pipe.can_launch(*dispatch)) return wait_for(WaitFor::Scratch);
   dispatch->vm = &context_.memory.vm();
   const uint64_t tag = context_.in_flight.keep(packet.dwords, place, context_.counter());
   auto launched = context_.pipe.launch(*dispatch, tag);

@@ -171,6 +171,8 @@ std::string StreamQueue::waiting_for() {
       return "the dispatches before it";
     case WaitFor::DispatchSlot:
       return "a free dispatch slot";
+    case WaitFor::Scratch:
+      return "the scratch that an earlier dispatch uses";
     case WaitFor::EventSlot:
       return "room for an end-of-pipe event";
     case WaitFor::Register:

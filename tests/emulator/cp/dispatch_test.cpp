@@ -376,6 +376,19 @@ TEST_F(ScratchTest, ScratchUsedOnceIsGivenBack) {
   EXPECT_EQ(aql_.read_pointer(), 2u);
 }
 
+TEST_F(ScratchTest, DispatchesWithScratchDoNotOverlap) {
+  const Program spin = place_program(machine_, kSpinKernel);
+  machine_.poke<uint32_t>(data_ + 64, 1);
+  set_scratch(128);
+  aql_.submit(Stream() << aql_dispatch(spin, data_ + 64).private_segment_size(100)
+                       << dispatch(100));
+  run_a_while();
+  EXPECT_EQ(word(0), 0u) << "both use the ring's first slots";
+  machine_.poke<uint32_t>(data_ + 64, 0);
+  run();
+  EXPECT_EQ(word(0), 32u);
+}
+
 TEST_F(ScratchTest, WithoutARuntimeToAskItIsAFault) {
   set_scratch(0);
   machine_.poke<uint64_t>(amd_queue() + offsetof(abi::AmdQueue, queue_inactive_signal), 0);
