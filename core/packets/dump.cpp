@@ -11,71 +11,103 @@
 namespace doppel::packets {
 namespace {
 
-std::string address_text(uint64_t address, const DumpOptions& options) {
-  if (options.address_name) {
-    if (std::string name = options.address_name(address); !name.empty()) return name;
-  }
-  return fmt::format("0x{:x}", address);
+template <class... Args>
+void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-std::string register_text(uint32_t address, GfxFamily family) {
-  const RegisterRow* row = regs::find_register(address, family);
-  return row ? std::string(row->name) : fmt::format("reg 0x{:04x}", address);
+/// Small numbers in decimal, the others in hexadecimal.
+void append_number(std::string& out, uint64_t value) {
+  if (value < 10) {
+    out += static_cast<char>('0' + value);
+  } else {
+    append(out, "0x{:x}", value);
+  }
+}
+
+void append_address(std::string& out, uint64_t address, const DumpOptions& options) {
+  const std::string name = options.address_name ? options.address_name(address) : std::string();
+  if (name.empty()) {
+    append(out, "0x{:x}", address);
+  } else {
+    out += name;
+  }
+}
+
+void append_register_name(std::string& out, uint32_t address, GfxFamily family) {
+  if (const RegisterRow* row = regs::find_register(address, family)) {
+    out += row->name;
+  } else {
+    append(out, "reg 0x{:04x}", address);
+  }
 }
 
 /// " vgprs=3 wgp_mode" for the fields of a register's value that are not 0.
-std::string register_fields(const RegisterRow& row, uint32_t value, GfxFamily family) {
-  std::string text;
+void append_register_fields(std::string& out, const RegisterRow& row, uint32_t value,
+                            GfxFamily family) {
   const uint32_t dwords[2] = {value};
   for (const Field& field : row.fields) {
     const FieldLocation& location = field.columns.in(family);
     if (!location.present()) continue;
     const uint64_t part = location.extract(dwords);
-    const bool whole = location.mask == 0xffffffff;
-    if (part == 0 && !whole) continue;
-    if (field.kind == FieldKind::Flag) {
-      fmt::format_to(std::back_inserter(text), " {}", field.name);
-    } else if (part < 10) {
-      fmt::format_to(std::back_inserter(text), " {}={}", field.name, part);
-    } else {
-      fmt::format_to(std::back_inserter(text), " {}=0x{:x}", field.name, part);
-    }
+    if (part == 0 && location.mask != 0xffffffff) continue;
+    out += ' ';
+    out += field.name;
+    if (field.kind == FieldKind::Flag) continue;
+    out += '=';
+    append_number(out, part);
   }
-  return text;
 }
 
-std::string value_text(const Packet& packet, const Field& field, uint64_t value,
-                       const DumpOptions& options) {
+void append_value(std::string& out, const Packet& packet, const Field& field, uint64_t value,
+                  const DumpOptions& options) {
   switch (field.kind) {
     case FieldKind::Enum: {
       const auto name = std::ranges::find(field.values, value, &EnumValue::value);
-      return name != field.values.end() ? std::string(name->name) : fmt::format("?{}", value);
+      if (name == field.values.end()) {
+        append(out, "?{}", value);
+      } else {
+        out += name->name;
+      }
+      break;
     }
     case FieldKind::Address:
-      return value == 0 ? "0" : address_text(value, options);
+      if (value == 0) {
+        out += '0';
+      } else {
+        append_address(out, value, options);
+      }
+      break;
     case FieldKind::Register:
-      return register_text(static_cast<uint32_t>(value) + regs::base_address(field.base),
+      append_register_name(out, static_cast<uint32_t>(value) + regs::base_address(field.base),
                            packet.family);
+      break;
     case FieldKind::RegisterValue: {
-      const RegisterRow* row = regs::find_register(field.register_name);
-      std::string parts = register_fields(*row, static_cast<uint32_t>(value), packet.family);
-      return parts.empty() ? "0" : "{" + parts.substr(1) + "}";
+      const size_t start = out.size();
+      append_register_fields(out, *regs::find_register(field.register_name),
+                             static_cast<uint32_t>(value), packet.family);
+      if (out.size() == start) {
+        out += '0';
+      } else {
+        out[start] = '{';
+        out += '}';
+      }
+      break;
     }
     case FieldKind::Flag:
-      return value ? "1" : "0";
+      out += value ? '1' : '0';
+      break;
     case FieldKind::Integer:
-      return value < 10 ? fmt::format("{}", value) : fmt::format("0x{:x}", value);
+      append_number(out, value);
+      break;
   }
-  return {};
 }
 
 /// Whether a dump of fields would only be longer for it.
-bool is_noise(const FieldText& field, GfxFamily family) {
-  if (field.value != 0) return false;
-  const FieldLocation& location = field.field->columns.in(family);
+bool is_noise(const Field& field, const FieldLocation& location, uint64_t value) {
+  if (value != 0) return false;
   const bool whole = location.pair || location.mask == 0xffffffff;
-  return !whole &&
-         (field.field->kind == FieldKind::Flag || field.field->kind == FieldKind::Integer);
+  return !whole && (field.kind == FieldKind::Flag || field.kind == FieldKind::Integer);
 }
 
 /// What a dword of the payload of SET_SH_REG or SET_UCONFIG_REG does.
@@ -94,36 +126,42 @@ std::string payload_text(const Packet& packet, size_t index) {
   }
 }
 
-void append_line(std::string& out, const DumpOptions& options, const std::string& raw,
-                 std::string_view text) {
-  if (options.raw) {
-    fmt::format_to(std::back_inserter(out), "  {:8}{}{}", raw, text.empty() ? "" : "  ", text);
-    out.erase(out.find_last_not_of(' ') + 1);
-    out += '\n';
-  } else if (!text.empty()) {
-    fmt::format_to(std::back_inserter(out), "  {}\n", text);
-  }
-}
-
-/// A packet's dwords as text, and what is written beside each.
+/// A dword of a packet, and what is written beside it.
 struct Line {
-  std::string raw;
+  std::string raw;  // instead of the dword; "" for the dword
   std::string text;
 };
 
+void append_line(std::string& out, const DumpOptions& options, uint32_t dword, const Line& line) {
+  if (!options.raw && line.text.empty()) return;
+  out += "  ";
+  if (options.raw) {
+    if (!line.raw.empty()) {
+      append(out, "{:8}", line.raw);
+    } else {
+      append(out, "{:08x}", dword);
+    }
+    if (!line.text.empty()) out += "  ";
+  }
+  out += line.text;
+  out.erase(out.find_last_not_of(' ') + 1);
+  out += '\n';
+}
+
 /// The dwords of addresses that have a name become placeholders.
-void hide_named_addresses(const Packet& packet, const std::vector<FieldText>& fields,
-                          const DumpOptions& options, std::vector<Line>& lines) {
+void hide_named_addresses(const Packet& packet, const DumpOptions& options,
+                          std::vector<Line>& lines) {
   if (!options.address_name) return;
   auto hide = [&](size_t dword) {
     lines[dword].raw = "@lo";
     lines[dword + 1].raw = "@hi";
   };
-  for (const FieldText& field : fields) {
-    if (field.field->kind != FieldKind::Address || field.value == 0) continue;
+  for (const Field& field : packet.row ? packet.row->fields : std::span<const Field>()) {
+    const FieldLocation& location = field.columns.in(packet.family);
     // A pair that shares its dwords with other fields keeps them.
-    if (field.field->columns.in(packet.family).mask != ~uint64_t{0}) continue;
-    if (!options.address_name(field.value).empty()) hide(field.dword);
+    if (field.kind != FieldKind::Address || location.mask != ~uint64_t{0}) continue;
+    const uint64_t address = field_value(packet, field);
+    if (address != 0 && !options.address_name(address).empty()) hide(location.dword);
   }
   for (const AddressMark& mark : options.marks) {
     if (mark.dword < options.offset) continue;
@@ -143,16 +181,21 @@ void hide_named_addresses(const Packet& packet, const std::vector<FieldText>& fi
   }
 }
 
-std::string fields_of_dword(const std::vector<FieldText>& fields, uint32_t dword,
-                            GfxFamily family) {
-  std::string text;
-  for (const FieldText& field : fields) {
-    if (field.dword != dword || is_noise(field, family)) continue;
+/// Writes the packet's fields beside the dwords that hold them.
+void describe_dwords(const Packet& packet, const DumpOptions& options, std::vector<Line>& lines) {
+  if (!packet.row) return;
+  for (const Field& field : packet.row->fields) {
+    if (!has_field(packet, field)) continue;
+    const FieldLocation& location = field.columns.in(packet.family);
+    const uint64_t value = location.extract(packet.dwords.data());
+    if (is_noise(field, location, value)) continue;
+    std::string& text = lines[location.dword].text;
     if (!text.empty()) text += ' ';
-    text += field.field->name;
-    if (field.field->kind != FieldKind::Flag) text += "=" + field.text;
+    text += field.name;
+    if (field.kind == FieldKind::Flag) continue;
+    text += '=';
+    append_value(text, packet, field, value, options);
   }
-  return text;
 }
 
 }  // namespace
@@ -162,41 +205,42 @@ std::vector<FieldText> describe_fields(const Packet& packet, const DumpOptions& 
   if (!packet.row) return fields;
   for (const Field& field : packet.row->fields) {
     if (!has_field(packet, field)) continue;
-    const uint64_t value = field_value(packet, field);
-    fields.push_back({&field, field.columns.in(packet.family).dword, value,
-                      value_text(packet, field, value, options)});
+    FieldText& text = fields.emplace_back();
+    text.field = &field;
+    text.dword = field.columns.in(packet.family).dword;
+    text.value = field_value(packet, field);
+    append_value(text.text, packet, field, text.value, options);
   }
   return fields;
 }
 
 std::string describe_register(uint32_t address, uint32_t value, GfxFamily family) {
-  const RegisterRow* row = regs::find_register(address, family);
-  if (!row) return fmt::format("reg 0x{:04x}", address);
-  return std::string(row->name) + register_fields(*row, value, family);
+  std::string text;
+  append_register_name(text, address, family);
+  if (const RegisterRow* row = regs::find_register(address, family)) {
+    append_register_fields(text, *row, value, family);
+  }
+  return text;
 }
 
 std::string dump(const Packet& packet, const DumpOptions& options) {
   std::string out = packet.name() + "\n";
-  const std::vector<FieldText> fields = describe_fields(packet, options);
   const std::span<const uint32_t> payload = packet.payload();
   const size_t fixed = packet.dwords.size() - payload.size();
-  const size_t shown = std::min(payload.size(), options.max_payload);
-  std::vector<Line> lines;
-  for (uint32_t dword = 0; dword < fixed; ++dword) {
-    lines.push_back({fmt::format("{:08x}", packet.dwords[dword]),
-                     fields_of_dword(fields, dword, packet.family)});
+  const size_t shown = fixed + std::min(payload.size(), options.max_payload);
+  std::vector<Line> lines(shown);
+  describe_dwords(packet, options, lines);
+  for (size_t dword = fixed; dword < shown; ++dword) {
+    lines[dword].text = payload_text(packet, dword - fixed);
   }
-  for (size_t index = 0; index < shown; ++index) {
-    lines.push_back({fmt::format("{:08x}", payload[index]), payload_text(packet, index)});
+  hide_named_addresses(packet, options, lines);
+  for (size_t dword = 0; dword < shown; ++dword) {
+    append_line(out, options, packet.dwords[dword], lines[dword]);
   }
-  hide_named_addresses(packet, fields, options, lines);
-  for (const Line& line : lines) append_line(out, options, line.raw, line.text);
-  if (shown < payload.size()) {
-    fmt::format_to(std::back_inserter(out), "  ... {} more dwords\n", payload.size() - shown);
+  if (shown < packet.dwords.size()) {
+    append(out, "  ... {} more dwords\n", packet.dwords.size() - shown);
   }
-  if (packet.error) {
-    fmt::format_to(std::back_inserter(out), "  ! {}\n", packet.error->message);
-  }
+  if (packet.error) append(out, "  ! {}\n", packet.error->message);
   return out;
 }
 
@@ -207,13 +251,13 @@ std::string dump_stream(Language language, std::span<const uint32_t> stream, Gfx
   PacketCursor cursor(language, stream, family);
   while (!cursor.done()) {
     here.offset = options.offset + static_cast<uint32_t>(cursor.offset());
-    fmt::format_to(std::back_inserter(out), "{:05x}: {}", here.offset, dump(cursor.packet(), here));
+    append(out, "{:05x}: {}", here.offset, dump(cursor.packet(), here));
     if (cursor.packet().ok()) {
       cursor.advance();
       continue;
     }
     const size_t skipped = cursor.resync();
-    fmt::format_to(std::back_inserter(out), "{:05x}: ! {} dwords skipped\n", here.offset, skipped);
+    append(out, "{:05x}: ! {} dwords skipped\n", here.offset, skipped);
   }
   return out;
 }

@@ -1,7 +1,9 @@
 #include "core/packets/registers.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <vector>
 
 namespace doppel::regs {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 #undef FIELD
 #undef END
 
-enum Index : size_t {
+enum RowIndex : size_t {
 #define REG(Type, ...) k##Type##Index,
 #define FIELD(...)
 #define END(Type)
@@ -50,16 +52,46 @@ std::span<const RegisterRow> rows() {
   return kRows;
 }
 
+namespace {
+
+/// The rows that a family has, by address; and all rows, by name.
+struct Index {
+  std::array<std::vector<const RegisterRow*>, kFamilyColumns> by_address;
+  std::vector<const RegisterRow*> by_name;
+
+  Index() {
+    for (const RegisterRow& row : kRows) {
+      by_name.push_back(&row);
+      for (size_t column = 0; column < kFamilyColumns; ++column) {
+        if (row.address[column] != 0) by_address[column].push_back(&row);
+      }
+    }
+    std::ranges::sort(by_name, {}, &RegisterRow::name);
+    for (size_t column = 0; column < kFamilyColumns; ++column) {
+      std::ranges::stable_sort(by_address[column], {},
+                               [column](const RegisterRow* row) { return row->address[column]; });
+    }
+  }
+};
+
+const Index& index() {
+  static const Index index;
+  return index;
+}
+
+}  // namespace
+
 const RegisterRow* find_register(uint32_t address, GfxFamily family) {
-  const auto* row = std::ranges::find_if(kRows, [&](const RegisterRow& candidate) {
-    return address != 0 && candidate.in(family) == address;
-  });
-  return row == std::end(kRows) ? nullptr : row;
+  const auto& rows = index().by_address[family_column(family)];
+  const auto row = std::ranges::lower_bound(
+      rows, address, {}, [family](const RegisterRow* each) { return each->in(family); });
+  return row == rows.end() || (*row)->in(family) != address ? nullptr : *row;
 }
 
 const RegisterRow* find_register(std::string_view name) {
-  const auto* row = std::ranges::find(kRows, name, &RegisterRow::name);
-  return row == std::end(kRows) ? nullptr : row;
+  const auto& rows = index().by_name;
+  const auto row = std::ranges::lower_bound(rows, name, {}, &RegisterRow::name);
+  return row == rows.end() || (*row)->name != name ? nullptr : *row;
 }
 
 }  // namespace doppel::regs
