@@ -45,7 +45,7 @@ struct DeviceProfile {
   const Target* target = nullptr;
   std::string_view node_name{};       // topology "name": the driver's name of the ASIC
   std::string_view marketing_name{};  // what libdrm's amdgpu.ids says of (device, revision)
-  uint16_t device_id = 0;           // PCI
+  uint16_t device_id = 0;             // PCI
   uint8_t pci_revision = 0;
   uint8_t external_revision = 0;
   uint32_t drm_family = 0;  // AMDGPU_FAMILY_*

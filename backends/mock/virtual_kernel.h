@@ -68,6 +68,8 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   std::string fault_report() override;
   uint64_t now_ns() const override;
 
+  /// The file behind /dev/kfd. All the machine's descriptors share its device number.
+  raw::FileIdentity kfd_identity() const { return kfd_file_.identity(); }
   /// Which device node a descriptor is, or None.
   DeviceNode node_of(int fd);
 

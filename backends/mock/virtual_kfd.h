@@ -74,6 +74,7 @@ class VirtualKfd final : public emu::InterruptSink {
   /// What guests did wrong, oldest first (the last kMaxFaults of them).
   const std::deque<emu::Fault>& faults() const { return faults_; }
   static constexpr size_t kMaxFaults = 64;
+  uint64_t fault_count() const { return fault_count_; }
 
   /// The symbolic name of an ioctl number, or "" if it is none.
   static std::string_view ioctl_name(uint32_t number);
@@ -132,6 +133,7 @@ class VirtualKfd final : public emu::InterruptSink {
   int owner_;  // process id
   KfdProcess process_;
   std::deque<emu::Fault> faults_;
+  uint64_t fault_count_ = 0;
   std::vector<SmiClient> smi_clients_;
 };
 

@@ -123,6 +123,7 @@ void VirtualKfd::on_interrupt(uint32_t, uint32_t context_id) {
 void VirtualKfd::on_fault(const emu::Fault& fault) {
   if (faults_.size() == kMaxFaults) faults_.pop_front();
   faults_.push_back(fault);
+  ++fault_count_;
   const uint32_t gpu_id = machine_.gpus()[fault.gpu].gpu_id();
   if (is_memory_fault(fault)) {
     const bool mapped = fault.kind == emu::FaultKind::PermissionDenied;

@@ -1,0 +1,150 @@
+#include "backends/mock/preload/shim.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "backends/mock/raw_system.h"
+
+namespace doppel::mock::preload {
+namespace {
+
+constexpr const char* kDefaultGpu = "mock:gfx1100";
+constexpr std::string_view kRenderNode = "/dev/dri/renderD";
+
+// Constant-initialised: valid before this library's constructors and after its destructors.
+std::atomic<Shim*> the_shim = nullptr;
+std::atomic<bool> failed = false;
+pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+thread_local bool making_here = false;  // calls of ours while the shim is being made are not ours
+
+const char* setting(const char* name, const char* otherwise) {
+  const char* value = getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+/// A directory that goes away with the process, for want of one that the launcher provides.
+Result<std::string> make_own_directory() {
+  static char path[] = "/tmp/doppel-XXXXXX";
+  if (::mkdtemp(path) == nullptr)
+    return error(StatusCode::System, "There is no place for the machine's files (/tmp).", errno);
+  ::atexit([] {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  });
+  return std::string(path);
+}
+
+/// The CPU side of the topology is the machine the client runs on.
+void describe_host(MachineProfile& machine) {
+  struct sysinfo info {};
+  if (::sysinfo(&info) == 0)
+    machine.host_memory_bytes = uint64_t{info.totalram} * info.mem_unit & ~uint64_t{4095};
+  machine.host_cores = static_cast<uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+}  // namespace
+
+Shim* Shim::existing() {
+  return the_shim.load(std::memory_order_acquire);
+}
+
+Shim* Shim::get() {
+  if (Shim* shim = existing()) return shim;
+  if (making_here || failed) return nullptr;
+  making_here = true;
+  pthread_mutex_lock(&making);
+  Shim* shim = existing();
+  if (shim == nullptr && !failed) {
+    shim = new Shim();
+    if (auto started = shim->start(); started) {
+      the_shim.store(shim, std::memory_order_release);
+    } else {
+      fmt::print(stderr, "doppel: {}\n", started.error().to_string());
+      failed = true;
+      shim = nullptr;
+    }
+  }
+  pthread_mutex_unlock(&making);
+  making_here = false;
+  return shim;
+}
+
+void Shim::forget_after_fork() {
+  // What the parent had stays allocated and untouched: its lock may be held for ever here.
+  the_shim = nullptr;
+  making = PTHREAD_MUTEX_INITIALIZER;
+}
+
+Result<> Shim::start() {
+  DOPPEL_ASSIGN(MachineProfile machine, parse_machine(setting("DOPPEL_GPU", kDefaultGpu)));
+  describe_host(machine);
+  DOPPEL_ASSIGN(
+      kernel_, VirtualKernel::create(std::move(machine), [this](emu::Simulator& simulator) {
+        auto engine = std::make_unique<EngineProgress>(simulator, [this] { report_faults(); });
+        engine_ = engine.get();
+        return engine;
+      }));
+  kfd_ = kernel_->kfd_identity();
+  std::string directory = setting("DOPPEL_ROOT", "");
+  if (directory.empty()) {
+    DOPPEL_ASSIGN(directory, make_own_directory());
+  }
+  DOPPEL_ASSIGN(root_,
+                FakeRoot::prepare(std::move(directory), kernel_->sysfs(), kernel_->machine()));
+  return {};
+}
+
+/// On the engine thread, the driver's lock held: what a guest did wrong is told at once.
+void Shim::report_faults() {
+  const uint64_t total = kernel_->kfd().fault_count();
+  if (total == reported_faults_) return;
+  const auto& faults = kernel_->kfd().faults();
+  const size_t fresh = std::min<uint64_t>(total - reported_faults_, faults.size());
+  for (size_t i = faults.size() - fresh; i < faults.size(); ++i)
+    fmt::print(stderr, "doppel: {}\n", faults[i].to_string());
+  reported_faults_ = total;
+}
+
+DeviceNode Shim::node_of_path(std::string_view path) {
+  if (path == "/dev/kfd") return {.kind = DeviceNode::Kind::Kfd};
+  if (!path.starts_with(kRenderNode)) return {};
+  path.remove_prefix(kRenderNode.size());
+  DeviceNode node{.kind = DeviceNode::Kind::Render};
+  auto [end, failure] = std::from_chars(path.data(), path.data() + path.size(), node.minor);
+  const bool number = failure == std::errc{} && end == path.data() + path.size();
+  return number ? node : DeviceNode{};
+}
+
+bool Shim::has(const DeviceNode& node) const {
+  return node.kind == DeviceNode::Kind::Kfd ||
+         (node.kind == DeviceNode::Kind::Render && node.minor >= kFirstRenderMinor &&
+          node.minor - kFirstRenderMinor < kernel_->machine().gpus().size());
+}
+
+int Shim::open_device(const char* path, int flags) {
+  const int fd = kernel_->open(path, flags);
+  if (fd >= 0 && node_of_path(path).kind == DeviceNode::Kind::Kfd)
+    std::call_once(engine_started_, [this] { engine_->start(); });
+  return fd;
+}
+
+DeviceNode Shim::node_of(int fd) {
+  raw::FileIdentity identity;
+  if (raw::file_identity(fd, identity) != 0 || identity.device != kfd_.device) return {};
+  return kernel_->node_of(fd);
+}
+
+int Shim::ioctl(int fd, unsigned long request, void* argument) {
+  return kernel_->ioctl(fd, request, argument);
+}
+
+}  // namespace doppel::mock::preload
