@@ -34,6 +34,7 @@ struct HandlerTable {
   Handler prepared32;       // stages sources, then runs the body
   Handler prepared64;       // the same per half of a wave64
   Handler halves;           // raw sources: the body per half of a wave64
+  Handler dpp;              // source 0 from other lanes
   Handler sdwa;             // gfx10.3: sub-dword destination
   Handler dual;             // VOPD: Inst, then its pair
   Handler dual_swap;        // VOPD whose halves read each other's destination

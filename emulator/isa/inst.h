@@ -25,7 +25,9 @@ enum class Base : uint8_t { Absolute, Wave, Vgpr };
 
 /// How a vector source is prepared before the handler's body reads it. Raw sources need nothing:
 /// the body reads the register or the pre-broadcast constant in place.
-enum class Stage : uint8_t { Raw, Broadcast, Lanes, Dpp };
+enum class Stage : uint8_t { Raw, Broadcast, Lanes };
+
+inline constexpr uint8_t kSdwaDword = 6;
 
 struct SourceStage {
   Stage how = Stage::Raw;
@@ -36,8 +38,14 @@ struct SourceStage {
   uint32_t xor_mask = 0;
   int64_t offset = 0;  // where the value comes from
   Base base = Base::Absolute;
-  uint8_t sdwa_select = 6;  // SDWA: 0-3 byte, 4-5 word, 6 dword
+  uint8_t sdwa_select = kSdwaDword;  // 0-3 byte, 4-5 word
   bool sdwa_sign_extend = false;
+  bool half_to_float = false;  // V_FMA_MIX
+
+  bool changes_value() const {
+    return low_half != 0 || high_half != 1 || and_mask != ~0u || xor_mask != 0 ||
+           sdwa_select != kSdwaDword || half_to_float;
+  }
 };
 
 /// What happens to a float result before it is written.
@@ -51,8 +59,15 @@ struct OutputModifiers {
 /// Everything that few instructions need, kept out of the line the interpreter touches.
 struct InstExtra {
   std::array<SourceStage, 3> stages{};
-  uint32_t modifier = 0;  // the DPP or SDWA dword
-  uint8_t neg = 0, neg_hi = 0, abs = 0, op_sel = 0, op_sel_hi = 0;
+  uint8_t neg = 0, neg_hi = 0, op_sel = 0, op_sel_hi = 0;
+  uint32_t modifier = 0;  // the DPP dword
+  bool dpp8 = false;
+  bool fetch_inactive = false;
+  bool dpp_bound_control = false;
+  uint16_t dpp_control = 0;
+  uint8_t dpp_row_mask = 15, dpp_bank_mask = 15;
+  uint8_t sdwa_destination = kSdwaDword;
+  uint8_t sdwa_unused = 0;      // 0 zeros, 1 sign extension, 2 as it was
   const Inst* first = nullptr;  // VOPD: what runs first
   const Inst* pair = nullptr;   // and then
 };

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "emulator/isa/semantics/float.h"
 #include "emulator/isa/semantics/half.h"
+#include "emulator/isa/semantics/integer.h"
 #include "emulator/isa/semantics/row_shapes.h"
 
 DOPPEL_BEGIN_LEVEL
@@ -241,6 +243,63 @@ struct lanes {
     Results<D> results(wave, *inst);
 #pragma GCC ivdep
     for (int l = 0; l < kLanes; ++l) results.set(l, apply<kFunction, D, A, B, C>(a, b, c, l));
+    results.commit(wave, *inst);
+    return inst + 1;
+  }
+};
+
+/// Integer arithmetic that the CLAMP bit makes saturate: computed exactly, then clamped to the
+/// destination's range. `kFunction` wraps at the width it is called with.
+template <auto kFunction>
+struct saturate {
+  static constexpr Scope scope = Scope::Lanes;
+  static constexpr bool implemented = true;
+  template <OperandType D, OperandType A, OperandType B, OperandType C>
+  static const Inst* run(Wave& wave, const Inst* inst) {
+    if (!inst->out.clamp) return lanes<kFunction>::template run<D, A, B, C>(wave, inst);
+    const Source<A> a(wave, *inst, 0);
+    const Source<B> b(wave, *inst, 1);
+    const Source<C> c(wave, *inst, 2);
+    Results<D> results(wave, *inst);
+    for (int l = 0; l < kLanes; ++l) {
+      int64_t exact;
+      if constexpr (C == None) {
+        exact = kFunction(static_cast<int64_t>(a[l]), static_cast<int64_t>(b[l]));
+      } else {
+        exact = kFunction(static_cast<int64_t>(a[l]), static_cast<int64_t>(b[l]),
+                          static_cast<int64_t>(c[l]));
+      }
+      results.set(l, saturated<lane_value<D>>(exact));
+    }
+    results.commit(wave, *inst);
+    return inst + 1;
+  }
+};
+
+/// A float function that depends on MODE beyond MXCSR: minimum, maximum and their like.
+template <auto kFunction>
+struct min_max {
+  static constexpr Scope scope = Scope::Lanes;
+  static constexpr bool implemented = true;
+  template <OperandType D, OperandType A, OperandType B, OperandType C>
+  static const Inst* run(Wave& wave, const Inst* inst) {
+    const MinMaxMode mode{.ieee = wave.mode.ieee(),
+                          .flush = D == F32 && (wave.mode.flush_in32() || wave.mode.flush_out32())};
+    const MinMaxMode mode_wide{.ieee = mode.ieee,
+                               .flush = wave.mode.flush_in64() || wave.mode.flush_out64()};
+    const MinMaxMode& chosen = D == F64 ? mode_wide : mode;
+    const Source<A> a(wave, *inst, 0);
+    const Source<B> b(wave, *inst, 1);
+    const Source<C> c(wave, *inst, 2);
+    Results<D> results(wave, *inst);
+#pragma GCC ivdep
+    for (int l = 0; l < kLanes; ++l) {
+      if constexpr (C == None) {
+        results.set(l, kFunction(chosen, a[l], b[l]));
+      } else {
+        results.set(l, kFunction(chosen, a[l], b[l], c[l]));
+      }
+    }
     results.commit(wave, *inst);
     return inst + 1;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <immintrin.h>
 
+#include "emulator/isa/semantics/dpp.h"
 #include "emulator/isa/semantics/lanes.h"
 
 DOPPEL_BEGIN_LEVEL
@@ -15,21 +16,6 @@ uint32_t* staged_lanes(Wave& wave, uint32_t source) {
 
 void broadcast(uint32_t* lanes, uint32_t value) {
   for (int l = 0; l < kLanes; ++l) lanes[l] = value;
-}
-
-/// Scalar sources: the same for both halves of a wave64, so read before either writes.
-void stage_scalars(Wave& wave, const InstExtra& extra) {
-  for (uint32_t i = 0; i < 3; ++i) {
-    const SourceStage& stage = extra.stages[i];
-    if (stage.how != Stage::Broadcast) continue;
-    const std::byte* from = wave.base[static_cast<size_t>(stage.base)] + stage.offset;
-    for (uint32_t r = 0; r < stage.registers; ++r) {
-      uint32_t value;
-      std::memcpy(&value, from + r * 4, 4);
-      if (r + 1 == stage.registers) value = (value & stage.and_mask) ^ stage.xor_mask;
-      broadcast(staged_lanes(wave, i) + r * kLanes, value);
-    }
-  }
 }
 
 /// The halves of a register that OP_SEL and OP_SEL_HI choose.
@@ -52,9 +38,14 @@ void select_sub_dword(uint32_t* lanes, const SourceStage& stage) {
 }
 
 void modify(uint32_t* lanes, const SourceStage& stage) {
-  if (stage.sdwa_select != 6) select_sub_dword(lanes, stage);
+  if (stage.sdwa_select != kSdwaDword) select_sub_dword(lanes, stage);
   if (stage.low_half != 0 || stage.high_half != 1) {
     select_halves(lanes, stage.low_half, stage.high_half);
+  }
+  if (stage.half_to_float) {
+    alignas(64) float floats[kLanes];
+    halves_to_floats(lanes, floats);
+    std::memcpy(lanes, floats, sizeof floats);
   }
   uint32_t* last = lanes + (stage.registers - 1) * kLanes;
   for (int l = 0; l < kLanes; ++l) last[l] = (last[l] & stage.and_mask) ^ stage.xor_mask;
@@ -71,29 +62,61 @@ void stage_lanes(Wave& wave, const InstExtra& extra) {
   }
 }
 
-/// After stage_scalars: modifiers of broadcast sources that act on halves.
-void modify_scalars(Wave& wave, const InstExtra& extra) {
+/// Scalar sources: the same for both halves of a wave64, so read before either writes.
+void stage_scalars(Wave& wave, const InstExtra& extra) {
   for (uint32_t i = 0; i < 3; ++i) {
     const SourceStage& stage = extra.stages[i];
     if (stage.how != Stage::Broadcast) continue;
-    if (stage.sdwa_select == 6 && stage.low_half == 0 && stage.high_half == 1) continue;
-    SourceStage halves_only = stage;
-    halves_only.and_mask = ~0u;
-    halves_only.xor_mask = 0;
-    modify(staged_lanes(wave, i), halves_only);
+    const std::byte* from = wave.base[static_cast<size_t>(stage.base)] + stage.offset;
+    uint32_t* lanes = staged_lanes(wave, i);
+    for (uint32_t r = 0; r < stage.registers; ++r) {
+      uint32_t value;
+      std::memcpy(&value, from + r * 4, sizeof value);
+      broadcast(lanes + r * kLanes, value);
+    }
+    if (stage.changes_value()) modify(lanes, stage);
   }
+}
+
+bool writes_exec(const Inst* inst) {
+  const Row& row = all_rows()[inst->row];
+  return row.format == Format::VOPC && row.dst == None;
+}
+bool writes_vgpr(const Inst* inst) {
+  const Row& row = all_rows()[inst->row];
+  return row.dst != None && row.dst != Mask && row.dst != Sgpr;
+}
+
+/// The part of the destination that SDWA selects = the result's low bits; the rest becomes 0, the
+/// sign, or stays.
+void merge_sub_dword(Wave& wave, const Inst& inst) {
+  const InstExtra& extra = *inst.extra;
+  const bool byte = extra.sdwa_destination < 4;
+  const uint32_t bits = byte ? 8 : 16;
+  const uint32_t shift = byte ? extra.sdwa_destination * 8u : (extra.sdwa_destination - 4u) * 16;
+  const uint32_t field = ((1u << bits) - 1) << shift;
+  const uint32_t* results = wave.vgpr(emu::kTemporaryVgpr);
+  uint32_t* destination = wave.destination(inst);
+  alignas(64) uint32_t merged[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const uint32_t value = results[l] << shift & field;
+    const uint32_t sign = (results[l] >> (bits - 1) & 1) != 0 ? ~0u << shift & ~field : 0;
+    const uint32_t rest = extra.sdwa_unused == 2   ? destination[l] & ~field
+                          : extra.sdwa_unused == 1 ? sign
+                                                   : 0;
+    merged[l] = value | rest;
+  }
+  blend(destination, merged, wave.exec_half());
 }
 
 const Inst* prepared32(Wave& wave, const Inst* inst) {
   stage_scalars(wave, *inst->extra);
-  modify_scalars(wave, *inst->extra);
   stage_lanes(wave, *inst->extra);
   return inst->body(wave, inst);
 }
 
 const Inst* prepared64(Wave& wave, const Inst* inst) {
   stage_scalars(wave, *inst->extra);
-  modify_scalars(wave, *inst->extra);
   const Inst* next = nullptr;
   for (uint32_t half = 0; half < 2; ++half) {
     wave.select_half(half);
@@ -137,10 +160,55 @@ const Inst* dual_swap(Wave& wave, const Inst* inst) {
   return inst + 1;
 }
 
+/// Runs `body` once per half of the wave.
+template <class Body>
+const Inst* per_half(Wave& wave, Body body) {
+  const Inst* next = nullptr;
+  for (uint32_t half = 0; half < wave.lanes / kLanes; ++half) {
+    wave.select_half(half);
+    next = body();
+    if (next == nullptr) break;
+  }
+  wave.select_half(0);
+  return next;
+}
+
 const Inst* refresh_special(Wave& wave, const Inst* inst) {
   wave.vccz = wave.mask(kVccLo) == 0;
   wave.execz = wave.mask(kExecLo) == 0;
-  return inst->body(wave, inst);
+  if (inst->extra == nullptr) return inst->body(wave, inst);
+  return wave.wave64() ? prepared64(wave, inst) : prepared32(wave, inst);
+}
+
+/// Runs the body per half with its own write mask in EXEC: lanes that DPP's row and bank masks
+/// exclude, and those whose source lane does not exist, keep their destination.
+const Inst* dpp(Wave& wave, const Inst* inst) {
+  const InstExtra& extra = *inst->extra;
+  stage_scalars(wave, extra);
+  return per_half(wave, [&] {
+    stage_lanes(wave, extra);
+    const uint32_t exec = wave.exec_half();
+    const uint32_t enabled = move_lanes(extra, exec, staged_lanes(wave, 0));
+    wave.s[kExecLo + wave.half] = exec & enabled;
+    const Inst* next = inst->body(wave, inst);
+    if (!writes_exec(inst)) wave.s[kExecLo + wave.half] = exec;
+    return next;
+  });
+}
+
+/// Runs the body into a temporary register, then puts the selected part into the destination.
+const Inst* sdwa(Wave& wave, const Inst* inst) {
+  const InstExtra& extra = *inst->extra;
+  stage_scalars(wave, extra);
+  const bool whole = extra.sdwa_destination == kSdwaDword || !writes_vgpr(inst);
+  Inst redirected = *inst;
+  if (!whole) redirected.vdst = emu::kTemporaryVgpr * sizeof(emu::LaneRegister);
+  return per_half(wave, [&] {
+    stage_lanes(wave, extra);
+    inst->body(wave, &redirected);
+    if (!whole) merge_sub_dword(wave, *inst);
+    return inst + 1;
+  });
 }
 
 }  // namespace
@@ -150,7 +218,8 @@ extern const HandlerTable kWrappers = {
     .prepared32 = &prepared32,
     .prepared64 = &prepared64,
     .halves = &halves,
-    .sdwa = nullptr,
+    .dpp = &dpp,
+    .sdwa = &sdwa,
     .dual = &dual,
     .dual_swap = &dual_swap,
     .refresh_special = &refresh_special,

@@ -1,8 +1,10 @@
 // VOP1.
-#include "emulator/isa/semantics/carry.h"
+#include "emulator/isa/semantics/convert.h"
+#include "emulator/isa/semantics/cross_lane.h"
 #include "emulator/isa/semantics/float.h"
 #include "emulator/isa/semantics/integer.h"
 #include "emulator/isa/semantics/lanes.h"
+#include "emulator/isa/semantics/transcendental.h"
 
 DOPPEL_BEGIN_LEVEL
 

@@ -1,8 +1,10 @@
 // VOP2.
 #include "emulator/isa/semantics/carry.h"
+#include "emulator/isa/semantics/convert.h"
 #include "emulator/isa/semantics/float.h"
 #include "emulator/isa/semantics/integer.h"
 #include "emulator/isa/semantics/lanes.h"
+#include "emulator/isa/semantics/packed.h"
 
 DOPPEL_BEGIN_LEVEL
 

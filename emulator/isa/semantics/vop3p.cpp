@@ -1,8 +1,7 @@
 // VOP3P.
-#include "emulator/isa/semantics/carry.h"
-#include "emulator/isa/semantics/float.h"
-#include "emulator/isa/semantics/integer.h"
 #include "emulator/isa/semantics/lanes.h"
+#include "emulator/isa/semantics/packed.h"
+#include "emulator/isa/semantics/wmma.h"
 
 DOPPEL_BEGIN_LEVEL
 

@@ -1,7 +1,6 @@
 // VOPC.
 #include "emulator/isa/semantics/carry.h"
 #include "emulator/isa/semantics/float.h"
-#include "emulator/isa/semantics/integer.h"
 #include "emulator/isa/semantics/lanes.h"
 
 DOPPEL_BEGIN_LEVEL
