@@ -43,8 +43,11 @@ struct HandlerTable {
 
 const HandlerTable& handler_table(Level level);
 
-/// The highest level this CPU runs; `limit` caps it (tests, benchmarks).
+/// True if the level was built and this CPU runs it.
+bool has_level(Level level);
+
+/// The fastest level that was built and this CPU runs; or the one that tests and benchmarks chose.
 Level best_level();
-void limit_level(std::optional<Level> limit);
+void choose_level(std::optional<Level> level);
 
 }  // namespace doppel::isa
