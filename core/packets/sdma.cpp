@@ -47,6 +47,11 @@ constexpr PacketRow kRows[] = {
 }  // namespace
 
 const PacketRow* find_row(uint32_t op, uint32_t sub_op) {
+  // GCR_REQ comes with sub-op 0 from some clients and with SDMA_SUBOP_USER_GCR from ROCr; the
+  // packet is the same.
+  constexpr uint32_t kGcrReq = 17;
+  constexpr uint32_t kUserGcr = 1;
+  if (op == kGcrReq && sub_op == kUserGcr) sub_op = 0;
   const auto* row = std::ranges::find_if(kRows, [&](const PacketRow& candidate) {
     return candidate.opcode == op && candidate.sub_opcode == sub_op;
   });

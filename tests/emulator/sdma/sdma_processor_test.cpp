@@ -277,6 +277,14 @@ TEST_F(SdmaTest, IndirectBuffersAndFillers) {
   EXPECT_EQ(machine_.peek<uint32_t>(data_ + 8), 3u);
 }
 
+TEST_F(SdmaTest, CacheRequestsOfBothSubOpsPass) {
+  Stream stream;
+  stream.raw({0x00000011, 0, 0x0000c3e0, 0, 0});  // as tinygrad writes it
+  stream.raw({0x00000111, 0, 0x0000c3e0, 0, 0});  // as ROCr does: SDMA_SUBOP_USER_GCR
+  run(stream << sdma::Fence(kFamily).address(data_).data(1));
+  EXPECT_EQ(machine_.peek<uint32_t>(data_), 1u);
+}
+
 TEST_F(SdmaTest, OtherQueuesGoOnDuringABigCopy) {
   const uint64_t big = machine_.allocate(16 << 20);
   Client& other = machine_.queue(QueueKind::Sdma);
