@@ -68,8 +68,8 @@ constexpr bool is_hidden(KernelArgKind kind) {
 }
 
 struct KernelArg {
-  std::string name;       // may be empty: compilers need not keep it
-  std::string type_name;  // source spelling, may be empty
+  std::string name = {};       // may be empty: compilers need not keep it
+  std::string type_name = {};  // source spelling, may be empty
   uint32_t offset = 0;    // bytes into the kernarg segment
   uint32_t size = 0;      // bytes
   uint32_t pointee_align = 0;

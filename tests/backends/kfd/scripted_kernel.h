@@ -21,6 +21,7 @@ namespace doppel::kfd {
 
 class ScriptedKernel : public ::testing::NiceMock<MockKernelAbi> {
  public:
+  static constexpr uint32_t kGpuId = 11;
   static constexpr int kKfdFd = 100;
   static constexpr int kRenderFd = 101;
   static constexpr uint64_t kTickNs = 10'000;  // between two looks at the clock
@@ -52,6 +53,18 @@ class ScriptedKernel : public ::testing::NiceMock<MockKernelAbi> {
       return ::munmap(address, length) == 0 ? 0 : -errno;
     });
     ON_CALL(*this, relax).WillByDefault(::testing::Return(Relax::Again));
+    ON_CALL(*this, read_file).WillByDefault([this](const std::string& path) { return read(path); });
+    ON_CALL(*this, list_dir).WillByDefault([this](const std::string& path) { return list(path); });
+    ON_CALL(*this, render_node_info).WillByDefault([](int) -> Result<RenderNodeInfo> {
+      return RenderNodeInfo{.driver_name = "amdgpu",
+                            .driver_major = 3,
+                            .driver_minor = 57,
+                            .marketing_name = "AMD Radeon RX 7900 XTX"};
+    });
+    files["generation_id"] = "2\n";
+    files["nodes/0/gpu_id"] = "0\n";
+    files["nodes/0/properties"] = "cpu_cores_count 16\n";
+    add_gpu(1, kGpuId);
     ON_CALL(*this, ioctl).WillByDefault([this](int, unsigned long request, void* argument) {
       return answer(request, argument);
     });
@@ -105,9 +118,72 @@ class ScriptedKernel : public ::testing::NiceMock<MockKernelAbi> {
         args.wait_result = KFD_IOC_WAIT_RESULT_TIMEOUT;
         return 0;
       }
+      case AMDKFD_IOC_GET_PROCESS_APERTURES_NEW: {
+        auto& args = *static_cast<kfd_ioctl_get_process_apertures_new_args*>(argument);
+        auto* nodes =
+            reinterpret_cast<kfd_process_device_apertures*>(args.kfd_process_device_apertures_ptr);
+        nodes[0] = {};
+        nodes[0].gpu_id = kGpuId;
+        nodes[0].lds_base = 0x1'0000'0000'0000;
+        nodes[0].scratch_base = 0x2'0000'0000'0000;
+        args.num_of_nodes = 1;
+        return 0;
+      }
+      case AMDKFD_IOC_GET_CLOCK_COUNTERS: {
+        auto& args = *static_cast<kfd_ioctl_get_clock_counters_args*>(argument);
+        gpu_ticks += 1'000'000;
+        args.gpu_clock_counter = gpu_ticks;
+        args.cpu_clock_counter = gpu_ticks * 10;
+        return 0;
+      }
+      case AMDKFD_IOC_CREATE_QUEUE: {
+        auto& args = *static_cast<kfd_ioctl_create_queue_args*>(argument);
+        args.queue_id = ++last_queue_;
+        args.doorbell_offset = (uint64_t{3} << 62) | last_queue_ * sizeof(uint64_t);
+        last_queue = args;
+        live_queues.insert(args.queue_id);
+        return 0;
+      }
+      case AMDKFD_IOC_DESTROY_QUEUE:
+        return live_queues.erase(static_cast<kfd_ioctl_destroy_queue_args*>(argument)->queue_id)
+                   ? 0
+                   : -EINVAL;
       default:
         return 0;
     }
+  }
+
+  static constexpr const char* kTopology = "/sys/devices/virtual/kfd/kfd/topology/";
+
+  /// An RX 7900 XTX in the topology.
+  void add_gpu(uint32_t node, uint32_t gpu_id) {
+    const std::string path = "nodes/" + std::to_string(node);
+    files[path + "/gpu_id"] = std::to_string(gpu_id) + "\n";
+    files[path + "/name"] = "gfx1100\n";
+    files[path + "/properties"] =
+        "simd_count 192\nsimd_per_cu 2\narray_count 12\nsimd_arrays_per_engine 2\n"
+        "max_waves_per_simd 16\nmax_slots_scratch_cu 32\nlds_size_in_kb 64\n"
+        "gfx_target_version 110000\nlocation_id 768\ndomain 0\ndrm_render_minor 128\n";
+    files[path + "/mem_banks/0/properties"] = "heap_type 1\nsize_in_bytes 25753026560\n";
+  }
+
+  Result<std::string> read(const std::string& path) const {
+    const auto file = files.find(path.substr(std::string_view(kTopology).size()));
+    if (file == files.end()) return error(StatusCode::NotFound, path, ENOENT);
+    return file->second;
+  }
+
+  Result<std::vector<std::string>> list(const std::string& path) const {
+    const std::string prefix = path.substr(std::string_view(kTopology).size()) + "/";
+    std::vector<std::string> names;
+    for (const auto& [file, text] : files) {
+      if (!file.starts_with(prefix)) continue;
+      const size_t end = file.find('/', prefix.size());
+      std::string name = file.substr(prefix.size(), end - prefix.size());
+      if (names.empty() || names.back() != name) names.push_back(std::move(name));
+    }
+    if (names.empty()) return error(StatusCode::NotFound, path, ENOENT);
+    return names;
   }
 
   /// From the nth call of `request` on (counted from 1), answers -os_error, `times` times.
@@ -125,9 +201,14 @@ class ScriptedKernel : public ::testing::NiceMock<MockKernelAbi> {
   }
 
   bool nothing_leaked() const {
-    return live_handles.empty() && live_events.empty() && mappings.empty() && fds.empty();
+    return live_handles.empty() && live_events.empty() && live_queues.empty() && mappings.empty() &&
+           fds.empty();
   }
 
+  std::map<std::string, std::string> files;  // of the topology
+  uint64_t gpu_ticks = 0;
+  std::set<uint32_t> live_queues;
+  kfd_ioctl_create_queue_args last_queue{};
   std::vector<unsigned long> calls;
   std::set<uint64_t> live_handles;
   std::set<uint32_t> live_events;
@@ -142,6 +223,7 @@ class ScriptedKernel : public ::testing::NiceMock<MockKernelAbi> {
   int opened_ = 0;
   uint64_t last_handle_ = 0x1000;
   uint32_t last_event_ = 0;
+  uint32_t last_queue_ = 0;
 };
 
 }  // namespace doppel::kfd

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <map>
 
-#include "tests/backends/kfd/mock_kernel_abi.h"
+#include "tests/backends/kfd/scripted_kernel.h"
 
 namespace doppel::kfd {
 namespace {
@@ -11,56 +11,20 @@ namespace {
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::NiceMock;
 
 constexpr const char* kRoot = "/sys/devices/virtual/kfd/kfd/topology";
 
-/// A sysfs tree in memory.
 class TopologyTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ON_CALL(kernel_, read_file(_)).WillByDefault([this](const std::string& path) {
-      return read(path);
-    });
-    ON_CALL(kernel_, list_dir(_)).WillByDefault([this](const std::string& path) {
-      return list(path);
-    });
-    files_["generation_id"] = "2\n";
-    files_["nodes/0/gpu_id"] = "0\n";
-    files_["nodes/0/name"] = "\n";
-    files_["nodes/0/properties"] = "cpu_cores_count 16\nsimd_count 0\n";
     files_["nodes/1/gpu_id"] = "51489\n";
-    files_["nodes/1/name"] = "gfx1100\n";
-    files_["nodes/1/properties"] =
-        "simd_count 192\nsimd_per_cu 2\narray_count 12\nsimd_arrays_per_engine 2\n"
-        "gfx_target_version 110000\nlocation_id 768\ndomain 0\ndrm_render_minor 128\n"
-        "unique_id 18446744073709551615\n";
-    files_["nodes/1/mem_banks/0/properties"] = "heap_type 1\nsize_in_bytes 25753026560\n";
+    files_["nodes/1/properties"] += "unique_id 18446744073709551615\n";
     files_["nodes/1/caches/0/properties"] = "processor_id_low 1\nsibling_map 1,0,0,\nlevel 1\n";
     files_["nodes/1/io_links/0/properties"] = "type 2\nnode_from 1\nnode_to 0\nweight 20\n";
   }
 
-  Result<std::string> read(const std::string& path) const {
-    const auto file = files_.find(path.substr(std::string(kRoot).size() + 1));
-    if (file == files_.end()) return error(StatusCode::NotFound, path, ENOENT);
-    return file->second;
-  }
-
-  Result<std::vector<std::string>> list(const std::string& path) const {
-    const std::string prefix = path.substr(std::string(kRoot).size() + 1) + "/";
-    std::vector<std::string> names;
-    for (const auto& [file, text] : files_) {
-      if (!file.starts_with(prefix)) continue;
-      const std::string name =
-          file.substr(prefix.size(), file.find('/', prefix.size()) - prefix.size());
-      if (names.empty() || names.back() != name) names.push_back(name);
-    }
-    if (names.empty()) return error(StatusCode::NotFound, path, ENOENT);
-    return names;
-  }
-
-  NiceMock<MockKernelAbi> kernel_;
-  std::map<std::string, std::string> files_;
+  ScriptedKernel kernel_;
+  std::map<std::string, std::string>& files_ = kernel_.files;
 };
 
 TEST_F(TopologyTest, ReadsNodesAndTheirFolders) {
