@@ -153,11 +153,6 @@ Result<> AqlExecutor::encode_lane(const Definition& definition, QueueIndex index
     if (lane.is_sdma()) lane.nodes.allow_cut();
     DOPPEL_TRY(check_room(lane, describe(definition, plan_.steps[step].node)));
   }
-  // The hub's finish is appended by each launch, behind what the caller wants to be signalled.
-  if (is_hub)
-    join(stream, of_others(&Lane::done), {});
-  else
-    join(stream, {}, lane.done.ref());
   if (lane.is_sdma()) return lane.nodes.bind(lane.queue->device());
   return {};
 }
@@ -220,6 +215,8 @@ Submission AqlExecutor::submission(const Lane& lane) {
     lane.nodes.call(submission.commands);
   else
     submission.commands = lane.packets;
+  // Behind the indirect buffer, not in it: once all is done, its memory may go.
+  join(submission.commands, {}, lane.done.ref());
   return submission;
 }
 
@@ -237,6 +234,7 @@ Submission AqlExecutor::hub_submission(const GraphLaunchOptions& options) {
     lane.nodes.call(stream);
   else
     stream.append_stream(lane.packets);
+  join(stream, of_others(&Lane::done), {});
   if (options.signal != nullptr)
     append_user_signal(submission, *options.signal, options.signal_value);
   join(stream, {}, finish_.ref());

@@ -8,8 +8,9 @@
 //   other  barrier-AND(; completes arrived), barrier-AND(kickoff), nodes, barrier-AND(; completes
 //          done)
 //
-// with at most five signals a barrier packet. SDMA queues do the same with POLL_REGMEM and FENCE in
-// an indirect buffer. As the signals are set back by the host, a launch waits for the one before.
+// with at most five signals a barrier packet. SDMA queues do the same with POLL_REGMEM and FENCE;
+// their nodes lie in an indirect buffer. As the signals are set back by the host, a launch waits
+// for the one before.
 #pragma once
 
 #include <memory>

@@ -154,10 +154,8 @@ Result<> Replay::rebind_transfer(NodeId id, MemoryView& side, const MemoryView& 
                                describe(definition_, id), side.size, view.size));
   }
   return rebind(id, view, [&]() -> Result<> {
-    const MemoryView old = std::exchange(side, view);
-    auto fits = check_work(describe(definition_, id), definition_.nodes[id].work);
-    if (!fits) side = old;
-    return fits;
+    side = view;
+    return {};
   });
 }
 
@@ -253,6 +251,10 @@ Result<> Replay::check_variables() const {
 }
 
 Result<> Replay::apply_changes() {
+  // Only now: the two sides of a copy are bound one after the other.
+  for (NodeId node : rebound_)
+    if (!std::holds_alternative<KernelWork>(definition_.nodes[node].work))
+      DOPPEL_TRY(check_work(describe(definition_, node), definition_.nodes[node].work));
   if (!rebound_.empty()) DOPPEL_TRY(check_bindings(definition_, plan_, rebound_));
   if (changed_.empty()) return {};
   DOPPEL_TRY(drain());

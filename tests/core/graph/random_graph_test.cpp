@@ -1,0 +1,84 @@
+// Random graphs on emulated GPUs, against the sequential oracle. DOPPEL_GRAPH_SEEDS sets how many
+// seeds each case runs; a failing one is printed as the smallest graph that still fails.
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/graph/random_graph.h"
+
+namespace doppel::test {
+namespace {
+
+/// Graphs that one machine runs before a fresh one, with another schedule, takes over.
+constexpr uint64_t kGraphsPerMachine = 25;
+
+uint64_t seeds() {
+  const char* wanted = std::getenv("DOPPEL_GRAPH_SEEDS");
+  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 500;
+}
+
+std::string machine_name(uint32_t devices, uint64_t schedule) {
+  return fmt::format("mock:gfx1100,cu=2,vram=64MiB,count={},seed={}", devices, schedule);
+}
+
+/// Why the graph is wrong on a fresh machine, or "".
+std::string check_alone(const GraphSpec& spec, uint64_t schedule) {
+  auto machine = GraphMachine::open(machine_name(spec.devices, schedule));
+  return machine ? machine->check(spec) : machine.error().to_string();
+}
+
+class RandomGraphs : public testing::TestWithParam<std::tuple<uint32_t, GraphExecutor>> {};
+
+TEST_P(RandomGraphs, EqualTheSequentialOracle) {
+  const auto& [devices, executor] = GetParam();
+  uint32_t refused = 0;
+  for (uint64_t seed = 0; seed < seeds();) {
+    const uint64_t schedule = seed;
+    auto machine = GraphMachine::open(machine_name(devices, schedule));
+    ASSERT_TRUE(machine) << machine.error().to_string();
+    for (uint64_t run = 0; run < kGraphsPerMachine && seed < seeds(); ++run, ++seed) {
+      const GraphSpec spec = random_graph(seed, devices, executor);
+      const std::string wrong = machine->check(spec, &refused);
+      if (wrong.empty()) continue;
+      const GraphSpec small = shrink(spec, [&](const GraphSpec& candidate) {
+        return !check_alone(candidate, schedule).empty();
+      });
+      FAIL() << fmt::format("seed {}: {}\nsmallest failing graph: {}\n{}", seed, wrong,
+                            check_alone(small, schedule), to_string(small));
+    }
+  }
+  // On several queues some of the random bindings must race, and be refused.
+  EXPECT_GT(refused, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, RandomGraphs,
+                         testing::Combine(testing::Range(1u, 5u),
+                                          testing::Values(GraphExecutor::Pm4Sdma,
+                                                          GraphExecutor::Aql)),
+                         [](const auto& info) {
+                           return fmt::format(
+                               "{}Gpu{}{}", std::get<0>(info.param),
+                               std::get<0>(info.param) == 1 ? "" : "s",
+                               std::get<1>(info.param) == GraphExecutor::Aql ? "Aql" : "Pm4");
+                         });
+
+/// The shrinker itself: a "failure" with a known smallest cause.
+TEST(Shrinker, FindsTheTwoNodesThatMatter) {
+  const GraphSpec spec = random_graph(1, 2, GraphExecutor::Pm4Sdma);
+  const auto has = [](const GraphSpec& graph, NodeKind kind) {
+    return std::ranges::any_of(graph.nodes, [&](const NodeSpec& n) { return n.kind == kind; });
+  };
+  const auto fails = [&](const GraphSpec& graph) {
+    return has(graph, NodeKind::Copy) && has(graph, NodeKind::Accumulate);
+  };
+  ASSERT_TRUE(fails(spec)) << to_string(spec);
+  const GraphSpec small = shrink(spec, fails);
+  EXPECT_EQ(small.nodes.size(), 2u);
+  EXPECT_EQ(small.launches.size(), 1u);
+  EXPECT_THAT(to_string(small), testing::HasSubstr("+= "));
+}
+
+}  // namespace
+}  // namespace doppel::test
