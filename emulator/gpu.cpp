@@ -6,6 +6,7 @@
 
 #include "core/assert.h"
 #include "emulator/simulator_impl.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::emu {
 namespace {
@@ -48,7 +49,7 @@ Result<> check_queue(const QueueConfig& config, const GpuConfig& gpu) {
 }  // namespace
 
 Gpu::Impl::Impl(Scheduler& scheduler, uint32_t index, const GpuConfig& config)
-    : context{index, config, &scheduler, &interrupts}, interrupts(index) {
+    : context{index, config, &scheduler, &interrupts, nullptr}, interrupts(index) {
   scheduler.add(interrupts);
 }
 
@@ -64,6 +65,7 @@ HardwareQueue* Gpu::Impl::find(uint32_t id) {
 
 Gpu::Gpu(Simulator& simulator, uint32_t index, GpuConfig config)
     : impl_(std::make_unique<Impl>(simulator.impl().scheduler, index, config)) {
+  impl_->context.observer = simulator.impl().observer;
   DOPPEL_ASSERT(config.target, "A GPU has a target.");
 }
 
@@ -84,6 +86,10 @@ Result<> Gpu::create_queue(const QueueConfig& config, InterruptSink* sink) {
   }
   auto queue = make_hardware_queue(impl_->context, config, sink);
   impl_->context.scheduler->add(*queue);
+  if (Observer* observer = impl_->context.observer) {
+    config.vm->observe(observer);
+    observer->on_queue_created(queue->ref());
+  }
   impl_->queues.emplace(config.id, std::move(queue));
   return {};
 }
@@ -94,6 +100,7 @@ Result<> Gpu::destroy_queue(uint32_t id) {
     return error(StatusCode::NotFound, fmt::format("The GPU has no such queue (queue {}).", id));
   }
   Scheduler& scheduler = *impl_->context.scheduler;
+  if (impl_->context.observer) impl_->context.observer->on_queue_destroyed(found->second->ref());
   scheduler.remove(*found->second);
   if (!scheduler.stepping()) impl_->buried.clear();
   impl_->buried.push_back(std::move(found->second));

@@ -4,20 +4,26 @@
 
 #include "emulator/cp/command_processor.h"
 #include "emulator/sdma/sdma_engine.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::emu {
 
-std::string HardwareQueue::name() const {
+std::string describe_queue(const QueueConfig& config, uint32_t gpu) {
   std::string_view kind = "sdma";
-  if (config_.kind == QueueKind::Pm4) kind = "pm4";
-  if (config_.kind == QueueKind::Aql) kind = "aql";
-  return fmt::format("queue {} ({}, gpu {})", config_.id, kind, gpu_.index);
+  if (config.kind == QueueKind::Pm4) kind = "pm4";
+  if (config.kind == QueueKind::Aql) kind = "aql";
+  return fmt::format("queue {} ({}, gpu {})", config.id, kind, gpu);
+}
+
+QueueRef HardwareQueue::ref() const {
+  return {gpu_.index, gpu_.config, config_, name_};
 }
 
 void HardwareQueue::fail(Fault fault) {
   faulted_ = true;
   fault.gpu = gpu_.index;
   fault.queue = config_.id;
+  if (gpu_.observer) gpu_.observer->on_fault(ref(), fault);
   if (sink_) sink_->on_fault(fault);
 }
 

@@ -16,7 +16,9 @@
 namespace doppel::emu {
 
 class InterruptHandler;
+class Observer;
 class Scheduler;
+struct QueueRef;
 
 /// What the units of one GPU share. Outlives its queues.
 struct GpuContext {
@@ -24,6 +26,7 @@ struct GpuContext {
   GpuConfig config;
   Scheduler* scheduler = nullptr;
   InterruptHandler* interrupts = nullptr;
+  Observer* observer = nullptr;  // of the simulator; not owned
 };
 
 /// A packet that is queued and would write memory if it were reached.
@@ -33,13 +36,22 @@ struct PendingWrite {
   std::string packet;  // "RELEASE_MEM at dword 40"
 };
 
+/// "queue 3 (pm4, gpu 0)".
+std::string describe_queue(const QueueConfig& config, uint32_t gpu);
+
 class HardwareQueue : public Block {
  public:
   HardwareQueue(GpuContext& gpu, const QueueConfig& config, InterruptSink* sink)
-      : gpu_(gpu), config_(config), sink_(sink), port_(*config.vm) {}
+      : gpu_(gpu),
+        config_(config),
+        sink_(sink),
+        port_(*config.vm),
+        name_(describe_queue(config, gpu.index)) {}
 
   const QueueConfig& config() const { return config_; }
-  std::string name() const override;
+  std::string name() const override { return name_; }
+  /// What observers know the queue by.
+  QueueRef ref() const;
 
   virtual void update_ring(uint64_t ring, uint64_t ring_bytes) = 0;
 
@@ -58,6 +70,7 @@ class HardwareQueue : public Block {
   MemoryPort port_;
 
  private:
+  const std::string name_;
   bool faulted_ = false;
 };
 

@@ -38,6 +38,11 @@ std::string Simulator::stall_report() const {
   return emu::stall_report(*impl_);
 }
 
+void Simulator::observe(Observer* observer) {
+  impl_->observer = observer;
+  for (auto& gpu : impl_->gpus) gpu->impl().context.observer = observer;
+}
+
 VirtualClock& Simulator::clock() {
   return impl_->scheduler.clock();
 }

@@ -13,6 +13,8 @@
 
 namespace doppel::emu {
 
+class Observer;
+
 struct SimulatorOptions {
   uint64_t seed = 1;
 };
@@ -34,6 +36,10 @@ class Simulator {
 
   /// Why nothing runs: one line per blocked queue, from waiter to what it waits for.
   std::string stall_report() const;
+
+  /// From now on, `observer` is told what happens; nullptr: nobody. Not owned. It sees the queues
+  /// that are created from now on.
+  void observe(Observer* observer);
 
   VirtualClock& clock();
   const SimulatorOptions& options() const;

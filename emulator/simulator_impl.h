@@ -19,6 +19,7 @@ struct Simulator::Impl {
   const SimulatorOptions options;
   Scheduler scheduler;
   std::vector<std::unique_ptr<Gpu>> gpus;
+  Observer* observer = nullptr;  // not owned
 };
 
 struct Gpu::Impl {

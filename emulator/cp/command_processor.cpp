@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "emulator/cp/foreseen_writes.h"
 #include "emulator/scheduler.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::emu {
 namespace {
@@ -23,12 +24,24 @@ CpContext make_context(GpuContext& gpu, const QueueConfig& config, InterruptSink
           .interrupts = InterruptLine(*gpu.interrupts, sink, config.id)};
 }
 
+CompletionKind completion_kind(ComputePipe::Completion::What what) {
+  switch (what) {
+    case ComputePipe::Completion::What::DispatchDone:
+      return CompletionKind::DispatchDone;
+    case ComputePipe::Completion::What::DispatchFaulted:
+      return CompletionKind::DispatchFaulted;
+    case ComputePipe::Completion::What::EndOfPipe:
+      break;
+  }
+  return CompletionKind::EndOfPipe;
+}
+
 }  // namespace
 
 CommandProcessor::CommandProcessor(GpuContext& gpu, const QueueConfig& config, InterruptSink* sink)
     : StreamQueue(gpu, config, sink, {.reports_position = config.kind != QueueKind::Aql}),
       registers_(gpu.config),
-      pipe_(*gpu.scheduler, name(), {gpu.config.instruction_budget, gpu.config.workers}),
+      pipe_(gpu, ref(), {gpu.config.instruction_budget, gpu.config.workers}),
       pm4_(make_context(gpu, config, sink, port_, registers_, pipe_, in_flight_)),
       aql_(make_context(gpu, config, sink, port_, registers_, pipe_, in_flight_),
            config.read_pointer) {}
@@ -75,14 +88,27 @@ packets::Packet CommandProcessor::packet_of(const InFlightPacket& in_flight) con
 }
 
 std::expected<void, Fault> CommandProcessor::take_completion() {
-  ComputePipe::Completion completion = pipe_.take_completion();
+  const ComputePipe::Completion completion = pipe_.take_completion();
+  Observer* const observer = gpu_.observer;
+  if (!observer) return handle(completion);
+  accesses_.clear();
+  port_.record_to(&accesses_);
+  auto handled = handle(completion);
+  port_.record_to(nullptr);
+  if (handled) {
+    observer->on_completion(ref(), completion_kind(completion.what), completion.tag, accesses_);
+  }
+  return handled;
+}
+
+std::expected<void, Fault> CommandProcessor::handle(const ComputePipe::Completion& completion) {
   const InFlightPacket in_flight = in_flight_[completion.tag];
   in_flight_.drop(completion.tag);
   const packets::Packet packet = packet_of(in_flight);
   std::expected<void, Fault> done;
   switch (completion.what) {
     case ComputePipe::Completion::What::DispatchFaulted:
-      done = std::unexpected(std::move(completion.fault));
+      done = std::unexpected(completion.fault);
       break;
     case ComputePipe::Completion::What::EndOfPipe:
       done = pm4_.release(in_flight.dwords());

@@ -29,6 +29,7 @@ class CommandProcessor final : public StreamQueue {
   bool over(WaitFor what) override;
   bool has_completion() const override { return pipe_.has_completion(); }
   std::expected<void, Fault> take_completion() override;
+  std::expected<void, Fault> handle(const ComputePipe::Completion& completion);
   bool drained() const override { return pipe_.idle(); }
   std::expected<void, Fault> packet_done() override;
   void stopping(const Fault& fault) override;

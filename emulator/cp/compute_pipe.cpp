@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "emulator/hardware_queue.h"
 #include "emulator/scheduler.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::emu {
 namespace {
@@ -23,14 +25,15 @@ bool uses_scratch(const Dispatch& dispatch) {
 class ComputePipe::Slot final : public Block {
  public:
   Slot(ComputePipe& pipe, uint32_t index)
-      : pipe_(pipe), index_(index), dispatcher_(pipe.scheduler_.clock(), pipe.options_) {}
+      : pipe_(pipe), index_(index), dispatcher_(pipe.gpu_.scheduler->clock(), pipe.options_) {}
 
   bool free() const { return state_ == DispatchState::Idle; }
   bool finished() const {
     return state_ == DispatchState::Done || state_ == DispatchState::Faulted;
   }
 
-  std::expected<void, Fault> start(const Dispatch& dispatch) {
+  std::expected<void, Fault> start(const Dispatch& dispatch, uint64_t tag) {
+    tag_ = tag;
     auto started = dispatcher_.start(dispatch);
     if (started) state_ = DispatchState::Running;
     return started;
@@ -44,7 +47,7 @@ class ComputePipe::Slot final : public Block {
   const Dispatcher& dispatcher() const { return dispatcher_; }
 
   std::string name() const override {
-    return fmt::format("{}, dispatch slot {}", pipe_.queue_name_, index_);
+    return fmt::format("{}, dispatch slot {}", pipe_.queue_->name, index_);
   }
   bool runnable() override { return state_ == DispatchState::Running; }
   bool idle() override { return state_ != DispatchState::Running; }
@@ -53,6 +56,7 @@ class ComputePipe::Slot final : public Block {
     const uint64_t before = dispatcher_.counters().wave_instructions;
     state_ = dispatcher_.step(kInstructionsPerStep);
     if (finished()) ++pipe_.finished_;
+    if (Observer* observer = pipe_.gpu_.observer) observer->on_dispatch_step(*pipe_.queue_, tag_);
     // One nanosecond a wave-instruction: the order of magnitude of one SIMD.
     const uint64_t ns = dispatcher_.counters().wave_instructions - before;
     return finished() ? ns + kLaunchNs : std::max<uint64_t>(ns, 1);
@@ -61,15 +65,16 @@ class ComputePipe::Slot final : public Block {
  private:
   ComputePipe& pipe_;
   const uint32_t index_;
+  uint64_t tag_ = 0;
   Dispatcher dispatcher_;
   DispatchState state_ = DispatchState::Idle;
 };
 
-ComputePipe::ComputePipe(Scheduler& scheduler, std::string queue_name, DispatcherOptions options)
-    : scheduler_(scheduler), queue_name_(std::move(queue_name)), options_(options) {}
+ComputePipe::ComputePipe(GpuContext& gpu, const QueueRef& queue, DispatcherOptions options)
+    : gpu_(gpu), queue_(std::make_unique<const QueueRef>(queue)), options_(options) {}
 
 ComputePipe::~ComputePipe() {
-  for (auto& slot : slots_) scheduler_.remove(*slot);
+  for (auto& slot : slots_) gpu_.scheduler->remove(*slot);
 }
 
 ComputePipe::Slot& ComputePipe::free_slot() {
@@ -78,7 +83,7 @@ ComputePipe::Slot& ComputePipe::free_slot() {
   }
   const auto index = static_cast<uint32_t>(slots_.size());
   slots_.push_back(std::make_unique<Slot>(*this, index));
-  scheduler_.add(*slots_.back());
+  gpu_.scheduler->add(*slots_.back());
   return *slots_.back();
 }
 
@@ -86,10 +91,11 @@ bool ComputePipe::can_launch(const Dispatch& dispatch) const {
   return has_slot() && !(uses_scratch(dispatch) && scratch_in_use());
 }
 
-std::expected<void, Fault> ComputePipe::launch(const Dispatch& dispatch, uint64_t tag) {
+std::expected<void, Fault> ComputePipe::launch(Dispatch dispatch, uint64_t tag) {
   DOPPEL_ASSERT(can_launch(dispatch), "The pipe launches only into a free slot.");
   Slot& slot = free_slot();
-  auto started = slot.start(dispatch);
+  if (gpu_.observer) dispatch.log = gpu_.observer->on_dispatch(*queue_, tag, dispatch);
+  auto started = slot.start(dispatch, tag);
   if (!started) return started;
   line_.push_back({tag, &slot, uses_scratch(dispatch)});
   ++running_;
@@ -101,6 +107,7 @@ void ComputePipe::at_end_of_pipe(uint64_t tag) {
   DOPPEL_ASSERT(can_queue_event(), "The pipe queues a bounded number of events.");
   line_.push_back({.tag = tag});
   ++events_;
+  if (gpu_.observer) gpu_.observer->on_end_of_pipe_queued(*queue_, tag);
 }
 
 bool ComputePipe::has_completion() const {

@@ -24,7 +24,8 @@
 
 namespace doppel::emu {
 
-class Scheduler;
+struct GpuContext;
+struct QueueRef;
 
 inline constexpr uint32_t kDispatchSlots = 8;
 inline constexpr uint32_t kPendingEvents = 64;
@@ -40,7 +41,7 @@ class ComputePipe {
     Fault fault;  // DispatchFaulted
   };
 
-  ComputePipe(Scheduler& scheduler, std::string queue_name, DispatcherOptions options);
+  ComputePipe(GpuContext& gpu, const QueueRef& queue, DispatcherOptions options);
   ~ComputePipe();
 
   bool has_slot() const { return running_ < kDispatchSlots; }
@@ -51,7 +52,7 @@ class ComputePipe {
   bool idle() const { return line_.empty(); }
 
   /// Starts a dispatch; can_launch(dispatch) must hold.
-  std::expected<void, Fault> launch(const Dispatch& dispatch, uint64_t tag);
+  std::expected<void, Fault> launch(Dispatch dispatch, uint64_t tag);
   /// Queues an event behind everything launched so far; can_queue_event() must hold.
   void at_end_of_pipe(uint64_t tag);
 
@@ -74,8 +75,8 @@ class ComputePipe {
 
   Slot& free_slot();
 
-  Scheduler& scheduler_;
-  const std::string queue_name_;
+  GpuContext& gpu_;
+  const std::unique_ptr<const QueueRef> queue_;
   const DispatcherOptions options_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::deque<Entry> line_;  // in program order

@@ -30,6 +30,9 @@ class RingReader {
   /// reserve further than the ring; the packets' headers say what is ready.
   std::expected<uint64_t, Fault> submitted();
 
+  /// What submitted() returned last.
+  uint64_t known_end() const { return submitted_; }
+
   uint64_t position() const { return position_; }
   void advance(uint64_t dwords) { position_ += dwords; }
 

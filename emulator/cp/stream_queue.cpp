@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/packets/dump.h"
 #include "core/status.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::emu {
 namespace {
@@ -71,9 +73,16 @@ bool StreamQueue::runnable() {
   if (loaded_) return true;
   if (ring_.paused()) return false;
   const auto available = stream_.available();
+  if (gpu_.observer) note_submission(*gpu_.observer);
   if (!available) return true;
   if (*available < needed_) return false;
   return stream_.in_ib() || published();
+}
+
+void StreamQueue::note_submission(Observer& observer) {
+  if (ring_.known_end() == noted_) return;
+  noted_ = ring_.known_end();
+  observer.on_submission(ref(), noted_);
 }
 
 uint64_t StreamQueue::step() {
@@ -86,15 +95,38 @@ uint64_t StreamQueue::step() {
     const auto loaded = load();
     if (!loaded) return stop(locate(loaded.error(), packet_, stream_.place()));
     if (!*loaded) return kFetchNs;
-    loaded_ = true;
+    loaded_ = fresh_ = true;
   }
-  auto outcome = execute(packet_);
-  if (!outcome) return stop(locate(std::move(outcome).error(), packet_, stream_.place()));
-  const PacketPlace place = stream_.place();
-  if (auto followed = follow(*outcome); !followed) {
-    return stop(locate(std::move(followed).error(), packet_, place));
-  }
+  const auto outcome = gpu_.observer ? carry_out_observed(*gpu_.observer) : carry_out();
+  if (!outcome) return stop(std::move(outcome).error());
   return outcome->ns;
+}
+
+PacketResult StreamQueue::carry_out() {
+  const PacketPlace place = stream_.place();
+  auto outcome = execute(packet_);
+  if (!outcome) return std::unexpected(locate(std::move(outcome).error(), packet_, place));
+  if (auto followed = follow(*outcome); !followed) {
+    return std::unexpected(locate(std::move(followed).error(), packet_, place));
+  }
+  return outcome;
+}
+
+PacketResult StreamQueue::carry_out_observed(Observer& observer) {
+  const PacketPlace place = stream_.place();
+  const QueueRef queue = ref();
+  const PacketEvent event{queue, packet_, place, stream_.address()};
+  if (std::exchange(fresh_, false)) observer.on_packet(event);
+  accesses_.clear();
+  port_.record_to(&accesses_);
+  auto outcome = carry_out();
+  port_.record_to(nullptr);
+  if (!outcome) return outcome;
+  PacketProgress progress = PacketProgress::Done;
+  if (outcome->next == Next::Wait) progress = PacketProgress::Waits;
+  if (outcome->next == Next::Slice) progress = PacketProgress::Slice;
+  observer.on_packet_step(event, progress, accesses_);
+  return outcome;
 }
 
 std::expected<bool, Fault> StreamQueue::load() {

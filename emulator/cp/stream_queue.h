@@ -59,10 +59,14 @@ class StreamQueue : public HardwareQueue {
 
   RingReader ring_;
   PacketStream stream_;
+  std::vector<MemoryAccess> accesses_;  // of the current step, while somebody observes
 
  private:
   std::expected<bool, Fault> load();
+  PacketResult carry_out();
+  PacketResult carry_out_observed(Observer& observer);
   std::expected<void, Fault> follow(const Outcome& outcome);
+  void note_submission(Observer& observer);
   bool wait_over();
   uint64_t stop(Fault fault);
   std::string waiting_for();
@@ -71,6 +75,8 @@ class StreamQueue : public HardwareQueue {
   packets::Packet packet_;  // the current one, in buffer_
   uint64_t needed_ = 1;     // dwords of the current packet, as far as known
   bool loaded_ = false;     // packet_ is being carried out
+  bool fresh_ = false;      // ... and has not been before
+  uint64_t noted_ = 0;      // end of what the observer knows to be submitted
   bool waiting_ = false;    // ... and waits
 };
 

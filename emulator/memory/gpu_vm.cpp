@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "emulator/verify/observer.h"
+
 namespace doppel::emu {
 namespace {
 
@@ -117,6 +119,7 @@ Result<> GpuVm::map(const Mapping& mapping) {
   }
   mappings_.emplace_hint(above, mapping.va, mapping);
   ++epoch_;
+  if (observer_) observer_->on_map(*this, mapping);
   return {};
 }
 
@@ -125,6 +128,7 @@ Result<> GpuVm::unmap(uint64_t va) {
   if (found == mappings_.end()) {
     return error(StatusCode::NotFound, fmt::format("No extent begins here (va 0x{:x}).", va));
   }
+  if (observer_) observer_->on_unmap(*this, found->second);
   last_hit_.store(nullptr, std::memory_order_relaxed);
   mappings_.erase(found);
   ++epoch_;

@@ -22,6 +22,8 @@
 
 namespace doppel::emu {
 
+class Observer;
+
 inline constexpr uint64_t kGpuPageBytes = 4096;
 
 enum class Access : uint8_t { Read = 1, Write = 2, ReadWrite = 3, Execute = 4 };
@@ -105,6 +107,9 @@ class GpuVm {
   /// "vram 0x7f0000000000+0x1000 (handle 12), 64 bytes above its end"; "" if nothing is mapped.
   std::string describe_nearest(uint64_t va) const;
 
+  /// Tells `observer` of each map and unmap from now on; nullptr: nobody. Not owned.
+  void observe(Observer* observer) { observer_ = observer; }
+
   uint64_t epoch() const { return epoch_; }
   const std::map<uint64_t, Mapping>& mappings() const { return mappings_; }
 
@@ -112,6 +117,7 @@ class GpuVm {
   const uint64_t granule_;
   std::map<uint64_t, Mapping> mappings_;  // by va
   uint64_t epoch_ = 1;
+  Observer* observer_ = nullptr;
   mutable std::atomic<const Mapping*> last_hit_{nullptr};  // a hint; nodes of the map are stable
 };
 

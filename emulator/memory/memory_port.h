@@ -11,7 +11,9 @@
 #include <expected>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "emulator/memory/access_log.h"
 #include "emulator/memory/gpu_vm.h"
 
 namespace doppel::emu {
@@ -22,12 +24,21 @@ class MemoryPort {
 
   const GpuVm& vm() const { return *vm_; }
 
+  /// From now on, accesses are appended to `accesses`; nullptr: no more.
+  void record_to(std::vector<MemoryAccess>* accesses) { accesses_ = accesses; }
+  /// Records an access that the unit makes past this port.
+  void note(uint64_t va, uint64_t size, AccessMode mode) {
+    if (accesses_) [[unlikely]]
+      accesses_->push_back({va, size, mode});
+  }
+
   /// Reads a naturally aligned word, with acquire order.
   template <class Word>
   std::expected<Word, MemoryFault> load(uint64_t va) {
     auto* word = locate<Word>(va, Access::Read);
     if (!word) [[unlikely]]
       return std::unexpected(vm_->fault_at(va, sizeof(Word), Access::Read));
+    note(va, sizeof(Word), AccessMode::Read);
     return std::atomic_ref(*word).load(std::memory_order_acquire);
   }
 
@@ -37,6 +48,7 @@ class MemoryPort {
     auto* word = locate<Word>(va, Access::Write);
     if (!word) [[unlikely]]
       return std::unexpected(vm_->fault_at(va, sizeof(Word), Access::Write));
+    note(va, sizeof(Word), AccessMode::Write);
     std::atomic_ref(*word).store(value, std::memory_order_release);
     return {};
   }
@@ -47,6 +59,7 @@ class MemoryPort {
     auto* word = locate<Word>(va, Access::ReadWrite);
     if (!word) [[unlikely]]
       return std::unexpected(vm_->fault_at(va, sizeof(Word), Access::ReadWrite));
+    note(va, sizeof(Word), AccessMode::Atomic);
     std::atomic_ref shared(*word);
     Word old = shared.load(std::memory_order_acquire);
     while (!shared.compare_exchange_weak(old, update(old), std::memory_order_acq_rel)) {
@@ -56,6 +69,7 @@ class MemoryPort {
 
   /// Any bytes, across extents, without atomicity.
   std::expected<void, MemoryFault> read(uint64_t va, std::span<std::byte> out) {
+    note(va, out.size(), AccessMode::Read);
     if (hit(va, out.size(), Access::Read)) {
       std::copy_n(tlb_.host + (va - tlb_.va_begin), out.size(), out.data());
       return {};
@@ -63,6 +77,7 @@ class MemoryPort {
     return vm_->read(va, out);
   }
   std::expected<void, MemoryFault> write(uint64_t va, std::span<const std::byte> data) {
+    note(va, data.size(), AccessMode::Write);
     if (hit(va, data.size(), Access::Write)) {
       std::copy_n(data.data(), data.size(), tlb_.host + (va - tlb_.va_begin));
       return {};
@@ -86,6 +101,7 @@ class MemoryPort {
   }
 
   const GpuVm* vm_;
+  std::vector<MemoryAccess>* accesses_ = nullptr;
   TlbEntry tlb_;
 };
 

@@ -97,6 +97,8 @@ PacketResult SdmaProcessor::copy_linear(const packets::Packet& packet) {
       copy_bytes(context_.memory.vm(), view.dst_address() + offset, view.src_address() + offset,
                  bytes, backwards ? CopyDirection::Backwards : CopyDirection::Forwards);
   if (!copied) return emu::fault(copied.error());
+  context_.memory.note(view.src_address() + offset, bytes, AccessMode::Read);
+  context_.memory.note(view.dst_address() + offset, bytes, AccessMode::Write);
   return progress(bytes, total);
 }
 
@@ -128,10 +130,13 @@ PacketResult SdmaProcessor::copy_subwindow(const packets::Packet& packet) {
   const uint64_t slice_rows =
       std::min(std::max<uint64_t>(kSliceBytes / row_bytes, 1), total_rows - done_);
   for (uint64_t row = done_; row < done_ + slice_rows; ++row) {
+    const uint64_t to = destination.row(row % rows, row / rows, element);
+    const uint64_t from = source.row(row % rows, row / rows, element);
     const auto copied =
-        copy_bytes(context_.memory.vm(), destination.row(row % rows, row / rows, element),
-                   source.row(row % rows, row / rows, element), row_bytes, CopyDirection::Forwards);
+        copy_bytes(context_.memory.vm(), to, from, row_bytes, CopyDirection::Forwards);
     if (!copied) return emu::fault(copied.error());
+    context_.memory.note(from, row_bytes, AccessMode::Read);
+    context_.memory.note(to, row_bytes, AccessMode::Write);
   }
   Outcome outcome = progress(slice_rows, total_rows);
   outcome.ns = kPacketNs + slice_rows * row_bytes / kBytesPerNs;
@@ -166,6 +171,7 @@ PacketResult SdmaProcessor::constant_fill(const packets::Packet& packet) {
   const auto filled =
       fill_bytes(context_.memory.vm(), view.dst_address() + done_, bytes, view.src_data(), element);
   if (!filled) return emu::fault(filled.error());
+  context_.memory.note(view.dst_address() + done_, bytes, AccessMode::Write);
   return progress(bytes, total);
 }
 
