@@ -19,7 +19,7 @@ bool is_packed_16bit(OperandType type) {
 /// Types whose sources NEG and ABS modify.
 bool has_sign(OperandType type) {
   return info(type).kind == OperandKind::Float || type == OperandType::B32 ||
-         type == OperandType::B16;
+         type == OperandType::B16 || type == OperandType::Exponent;
 }
 
 }  // namespace
@@ -44,6 +44,7 @@ void Lowering::lower_vector(Scope scope) {
   for (uint32_t i = 0; i < row_->sources(); ++i) {
     if (row_->src[i] == OperandType::Mask) continue;
     set_vector_source(i, codes[i], row_->src[i]);
+    if (i == 2 && row_->has(Acc)) continue;  // the accumulator has no modifiers
     set_sign_modifiers(i, row_->src[i], (neg_ >> i & 1) != 0, (abs_ >> i & 1) != 0);
   }
   set_halves();
@@ -54,7 +55,8 @@ void Lowering::lower_vector(Scope scope) {
 void Lowering::set_vector_destination() {
   const uint32_t field = in_.field(Field::Dst);
   switch (row_->dst) {
-    case OperandType::None:
+    case OperandType::None:  // V_CMPX
+      if (in_.wide() && row_->format == Format::VOPC) inst_.sdst = scalar_destination(field);
       break;
     case OperandType::Mask:
       inst_.sdst = in_.wide() ? scalar_destination(field) : static_cast<uint16_t>(kVccLo);

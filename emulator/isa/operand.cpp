@@ -65,7 +65,6 @@ uint64_t literal_constant(uint32_t literal, OperandType type) {
     case OperandType::F64:
       return uint64_t{literal} << 32;
     case OperandType::I64:
-    case OperandType::B64:
       return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(literal)));
     default:
       return literal;

@@ -88,7 +88,7 @@ constexpr bool is_scalar_register(uint32_t code) {
 uint64_t inline_constant(uint32_t code, OperandType type);
 
 /// The bits a 32-bit literal has as an operand of `type`: the high half of an f64, sign-extended
-/// as a signed and zero-extended as an unsigned 64-bit integer.
+/// as a signed and zero-extended as any other 64-bit integer.
 uint64_t literal_constant(uint32_t literal, OperandType type);
 
 }  // namespace doppel::isa

@@ -83,7 +83,9 @@ class Index {
     const bool short_form =
         row.format == Format::VOP1 || row.format == Format::VOP2 || row.format == Format::VOPC;
     const auto number = static_cast<uint32_t>(opcode);
-    if (!row.has(NoE32)) table_[family][static_cast<size_t>(row.format)][number] = &row;
+    const bool sdst_form = row.format == Format::VOP3 && row.has(CarryOut);
+    if (!row.has(NoE32) && !sdst_form)
+      table_[family][static_cast<size_t>(row.format)][number] = &row;
     if (!short_form && row.format != Format::VOP3) return;
     if (row.has(NoE64)) return;
     const Format wide = row.has(CarryOut) ? Format::VOP3SD : Format::VOP3;

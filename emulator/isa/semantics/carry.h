@@ -12,9 +12,8 @@ inline void write_mask(Wave& wave, uint32_t sgpr, uint32_t bits) {
   wave.s[sgpr + wave.half] = bits;
 }
 
-/// 32-bit addition and subtraction with carry. `kFunction(a, b, carry) -> 64-bit`; bit 32 is the
-/// carry (or borrow) out.
-template <auto kFunction, bool kCarryIn>
+/// 32-bit addition and subtraction with carry; CLAMP replaces results that carry out.
+template <auto kFunction, bool kCarryIn, uint32_t kClamped>
 struct carry_lanes {
   static constexpr Scope scope = Scope::Lanes;
   static constexpr bool implemented = true;
@@ -23,6 +22,7 @@ struct carry_lanes {
     const Source<U32> a(wave, *inst, 0);
     const Source<U32> b(wave, *inst, 1);
     const uint32_t exec = wave.exec_half();
+    const bool clamp = inst->out.clamp;
     const uint32_t carries = kCarryIn ? wave.s[inst->smask + wave.half] : 0;
     Results<U32> results(wave, *inst);
     alignas(64) uint32_t carry_out[kLanes];
@@ -30,7 +30,7 @@ struct carry_lanes {
     for (int l = 0; l < kLanes; ++l) {
       const uint32_t x = a[l], y = b[l], carry = carries >> l & 1u;
       const auto [value, out] = kFunction(x, y, carry);
-      results.set(l, value);
+      results.set(l, clamp && out != 0 ? kClamped : value);
       carry_out[l] = out << l;
     }
     uint32_t mask = 0;
@@ -60,12 +60,12 @@ inline constexpr auto subrev_with_borrow = [](uint32_t a, uint32_t b, uint32_t b
   return sub_with_borrow(b, a, borrow);
 };
 
-struct add_co_u32 : carry_lanes<add_with_carry, false> {};
-struct sub_co_u32 : carry_lanes<sub_with_borrow, false> {};
-struct subrev_co_u32 : carry_lanes<subrev_with_borrow, false> {};
-struct add_co_ci_u32 : carry_lanes<add_with_carry, true> {};
-struct sub_co_ci_u32 : carry_lanes<sub_with_borrow, true> {};
-struct subrev_co_ci_u32 : carry_lanes<subrev_with_borrow, true> {};
+struct add_co_u32 : carry_lanes<add_with_carry, false, ~0u> {};
+struct sub_co_u32 : carry_lanes<sub_with_borrow, false, 0> {};
+struct subrev_co_u32 : carry_lanes<subrev_with_borrow, false, 0> {};
+struct add_co_ci_u32 : carry_lanes<add_with_carry, true, ~0u> {};
+struct sub_co_ci_u32 : carry_lanes<sub_with_borrow, true, 0> {};
+struct subrev_co_ci_u32 : carry_lanes<subrev_with_borrow, true, 0> {};
 
 /// 64-bit multiply-add; the mask is the carry (or signed overflow) out.
 struct mad_64_32 {
@@ -132,6 +132,7 @@ struct compare_lanes {
     mask &= wave.exec_half();
     if constexpr (kExec) {
       wave.s[kExecLo + wave.half] = mask;
+      write_mask(wave, inst->sdst, mask);  // the sink, or what VOP3's VDST names beside EXEC
     } else {
       write_mask(wave, inst->sdst, mask);
     }

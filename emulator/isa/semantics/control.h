@@ -24,5 +24,19 @@ const Inst* scalar_swappc_b64(Wave& wave, const Inst* inst);
 const Inst* scalar_call_b64(Wave& wave, const Inst* inst);
 const Inst* scalar_trap(Wave& wave, const Inst* inst);
 const Inst* scalar_code_end(Wave& wave, const Inst* inst);
+const Inst* scalar_getreg_b32(Wave& wave, const Inst* inst);
+const Inst* scalar_setreg_b32(Wave& wave, const Inst* inst);
+const Inst* scalar_setreg_imm32_b32(Wave& wave, const Inst* inst);
+const Inst* scalar_round_mode(Wave& wave, const Inst* inst);
+const Inst* scalar_denorm_mode(Wave& wave, const Inst* inst);
+const Inst* scalar_sendmsg_rtn_b32(Wave& wave, const Inst* inst);
+const Inst* scalar_sendmsg_rtn_b64(Wave& wave, const Inst* inst);
+const Inst* scalar_movrels_b32(Wave& wave, const Inst* inst);
+const Inst* scalar_movrels_b64(Wave& wave, const Inst* inst);
+const Inst* scalar_movreld_b32(Wave& wave, const Inst* inst);
+const Inst* scalar_movreld_b64(Wave& wave, const Inst* inst);
+const Inst* scalar_movrelsd_2_b32(Wave& wave, const Inst* inst);
+const Inst* scalar_subvector_loop_begin(Wave& wave, const Inst* inst);
+const Inst* scalar_subvector_loop_end(Wave& wave, const Inst* inst);
 
 DOPPEL_END_LEVEL

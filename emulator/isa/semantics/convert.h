@@ -94,7 +94,8 @@ inline constexpr auto cvt_pk_u8_f32 = [](float a, uint32_t index, uint32_t old) 
 
 inline constexpr auto frexp_exp_i32_f32 = frexp_exp;
 inline constexpr auto frexp_exp_i32_f64 = frexp_exp;
-inline constexpr auto frexp_exp_i16_f16 = frexp_exp;
+/// As frexp_exp of the f16's own exponent field: 0 gives -14.
+inline constexpr auto frexp_exp_i16_f16 = [](float a) { return a == 0.0f ? -14 : frexp_exp(a); };
 inline constexpr auto frexp_mant_f32 = frexp_mant;
 inline constexpr auto frexp_mant_f64 = frexp_mant;
 inline constexpr auto frexp_mant_f16 = frexp_mant;

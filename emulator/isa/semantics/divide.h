@@ -25,8 +25,16 @@ struct Scaled {
 };
 
 template <class T>
-constexpr bool is_denormal(T value) {
+bool is_denormal(T value) {
   return exponent_field(value) == 0 && (to_bits(value) & FloatFormat<T>::kFraction) != 0;
+}
+
+/// Whether a / b is not 0 and below the smallest normal number; whatever MXCSR flushes.
+template <class T>
+bool is_tiny_quotient(T a, T b) {
+  constexpr int kUp = 256;
+  const double quotient = std::ldexp(static_cast<double>(a), kUp) / static_cast<double>(b);
+  return quotient != 0 && std::abs(quotient) < std::ldexp(1.0, kUp + 1 - FloatFormat<T>::kBias);
 }
 
 /// `value` is the numerator or the denominator, as it is to be scaled.
@@ -36,17 +44,17 @@ Scaled<T> div_scale(T value, T denominator, T numerator) {
   const auto scaled = [&](int sign) { return std::ldexp(value, sign * D::kScale); };
   const bool is_denominator = to_bits(value) == to_bits(denominator);
   const bool is_numerator = to_bits(value) == to_bits(numerator);
-  if (numerator == 0 || denominator == 0) return {from_bits<T>(FloatFormat<T>::kNan), false};
+  if (numerator == 0 || denominator == 0) return {from_bits<T>(FloatFormat<T>::kNan), true};
   if (exponent_field(numerator) - exponent_field(denominator) >= D::kLargeQuotient) {
     return {is_denominator ? scaled(1) : value, true};
   }
   if (is_denormal(denominator)) return {scaled(1), false};
-  const bool reciprocal_denormal = is_denormal(T{1} / denominator);
-  const bool quotient_denormal = is_denormal(numerator / denominator);
+  const bool reciprocal_denormal = is_tiny_quotient(T{1}, denominator);
+  const bool quotient_denormal = is_tiny_quotient(numerator, denominator);
   if (reciprocal_denormal && quotient_denormal) return {is_denominator ? scaled(1) : value, true};
   if (reciprocal_denormal) return {scaled(-1), false};
   if (quotient_denormal) return {is_numerator ? scaled(1) : value, true};
-  if (exponent_field(numerator) <= D::kTinyNumerator) return {scaled(1), false};
+  if (exponent_field(numerator) <= D::kTinyNumerator) return {scaled(1), true};
   return {value, false};
 }
 
@@ -125,7 +133,7 @@ inline constexpr auto fdiv_fixup = [](auto quotient, auto denominator, auto nume
   if (is_nan(numerator)) return quieted(numerator);
   if (is_nan(denominator)) return quieted(denominator);
   if (denominator == 0 && numerator == 0) return invalid;
-  if (denominator_infinite && numerator_infinite) return invalid;
+  if (denominator_infinite && numerator_infinite) return from_bits<T>(F::kNan);
   if (denominator == 0 || numerator_infinite) return with_sign(infinity, negative);
   if (denominator_infinite || numerator == 0) return with_sign(T{0}, negative);
   const int difference = exponent_field(numerator) - exponent_field(denominator);

@@ -157,13 +157,14 @@ inline constexpr auto fmed3 = [](const MinMaxMode& mode, auto a, auto b, auto c)
 inline constexpr auto ftrunc = [](auto a) { return std::trunc(a); };
 inline constexpr auto fceil = [](auto a) { return std::ceil(a); };
 inline constexpr auto ffloor = [](auto a) { return std::floor(a); };
-/// To nearest even, whatever MODE says.
+/// To nearest even, whatever MODE says: floor(a + 0.5), less 1 for odd ties. A result of 0 is +0.
 inline constexpr auto frndne = [](auto a) {
   using T = decltype(a);
-  if (!(std::abs(a) < T(uint64_t{1} << FloatFormat<T>::kFractionBits))) return a;
   const T below = std::floor(a), rest = a - below;
-  const bool odd = static_cast<int64_t>(below) % 2 != 0;
-  return with_sign(rest > T(0.5) || (rest == T(0.5) && odd) ? below + 1 : below, sign_of(a));
+  const bool odd = std::floor(below * T(0.5)) * T(2) != below;
+  const T rounded = rest > T(0.5) || (rest == T(0.5) && odd) ? below + T(1) : below + T(0);
+  const bool integral = !(std::abs(a) < T(uint64_t{1} << FloatFormat<T>::kFractionBits));
+  return integral ? a : rounded;
 };
 /// Never 1, however close below an integer the argument is.
 inline constexpr auto ffract = [](auto a) {
@@ -174,18 +175,32 @@ inline constexpr auto ffract = [](auto a) {
 };
 
 // Exponent and significand.
+/// In [1/2, 1), with the sign; zero, infinity and NaN are themselves.
 inline constexpr auto frexp_mant = [](auto a) {
   using T = decltype(a);
-  if (exponent_field(a) == FloatFormat<T>::kMaxExponent) return is_nan(a) ? quieted(a) : a;
-  int exponent;
-  return std::frexp(a, &exponent);
+  using F = FloatFormat<T>;
+  const int field = exponent_field(a);
+  if (field == F::kMaxExponent) return is_nan(a) ? quieted(a) : a;
+  if (a == T(0)) return with_sign(T(0), sign_of(a));
+  auto fraction = to_bits(a) & F::kFraction;
+  if (field == 0) {
+    const int up =
+        std::countl_zero(fraction) - (static_cast<int>(sizeof(T) * 8) - 1 - F::kFractionBits);
+    fraction = fraction << up & F::kFraction;
+  }
+  const auto half = static_cast<decltype(fraction)>(F::kBias - 1) << F::kFractionBits;
+  return from_bits<T>((to_bits(a) & F::kSign) | half | fraction);
 };
+/// Of the exponent field: 0 has the exponent of the smallest normal number, less one.
 inline constexpr auto frexp_exp = [](auto a) {
   using T = decltype(a);
-  if (exponent_field(a) == FloatFormat<T>::kMaxExponent) return 0;
-  int exponent;
-  std::frexp(a, &exponent);
-  return exponent;
+  using F = FloatFormat<T>;
+  const int field = exponent_field(a);
+  if (field == F::kMaxExponent) return 0;
+  const auto fraction = to_bits(a) & F::kFraction;
+  const int leading = static_cast<int>(sizeof(T) * 8) - F::kFractionBits;
+  const int denormal = a == T(0) ? 0 : leading - std::countl_zero(fraction);
+  return (field != 0 ? field : denormal) - F::kBias + 1;
 };
 /// a * 2^exponent, rounded once.
 inline constexpr auto fldexp = [](auto a, int exponent) {

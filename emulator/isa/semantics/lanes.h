@@ -48,6 +48,14 @@ struct LaneValue<F16> {
   using type = float;
 };
 template <>
+struct LaneValue<Mix> {
+  using type = float;
+};
+template <>
+struct LaneValue<Exponent> {
+  using type = int32_t;
+};
+template <>
 struct LaneValue<I32> {
   using type = int32_t;
 };
@@ -57,6 +65,10 @@ struct LaneValue<I16> {
 };
 template <>
 struct LaneValue<U16> {
+  using type = uint16_t;
+};
+template <>
+struct LaneValue<BF16> {
   using type = uint16_t;
 };
 template <>
@@ -310,12 +322,12 @@ struct min_max {
 inline float nan_result(float a, float b, float c) {
   const float first = a != a ? a : b != b ? b : c;
   return std::bit_cast<float>(first != first ? std::bit_cast<uint32_t>(first) | 0x00400000u
-                                             : 0x7fc00000u);
+                                             : 0xffc00000u);
 }
 inline double nan_result(double a, double b, double c) {
   const double first = a != a ? a : b != b ? b : c;
   return std::bit_cast<double>(first != first ? std::bit_cast<uint64_t>(first) | 0x0008000000000000u
-                                              : 0x7ff8000000000000u);
+                                              : 0xfff8000000000000u);
 }
 
 /// Float arithmetic: as `lanes`, and a NaN result is the one hardware gives (x86 has another

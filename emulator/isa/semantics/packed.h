@@ -165,16 +165,20 @@ struct pk_max_f16 : packed_min_max<fmax> {};
 
 // Dot products.
 
+/// Hardware flushes f32 denormals here whatever MODE says.
+inline float flush_f32(float value) {
+  return flushed(MinMaxMode{.ieee = false, .flush = true}, value);
+}
 inline constexpr auto dot2_f32_f16 = [](uint32_t a, uint32_t b, float c) {
   const float low = half_to_float(low_half(a)) * half_to_float(low_half(b));
   const float high = half_to_float(high_half(a)) * half_to_float(high_half(b));
-  return low + high + c;
+  return flush_f32(low + high + flush_f32(c));
 };
 inline constexpr auto dot2acc_f32_f16 = dot2_f32_f16;
 inline constexpr auto dot2_f32_bf16 = [](uint32_t a, uint32_t b, float c) {
   const float low = bfloat_to_float(low_half(a)) * bfloat_to_float(low_half(b));
   const float high = bfloat_to_float(high_half(a)) * bfloat_to_float(high_half(b));
-  return low + high + c;
+  return flush_f32(low + high + flush_f32(c));
 };
 inline constexpr auto dot2acc_f32_bf16 = dot2_f32_bf16;
 inline constexpr auto dot2_f16_f16 = [](uint32_t a, uint32_t b, float c) {
@@ -182,8 +186,8 @@ inline constexpr auto dot2_f16_f16 = [](uint32_t a, uint32_t b, float c) {
   const float high = half_to_float(high_half(a)) * half_to_float(high_half(b));
   return low + high + c;
 };
-inline constexpr auto dot2_bf16_bf16 = [](uint32_t a, uint32_t b, uint32_t c) {
-  return float_to_bfloat(dot2_f32_bf16(a, b, bfloat_to_float(low_half(c))));
+inline constexpr auto dot2_bf16_bf16 = [](uint32_t a, uint32_t b, uint16_t c) {
+  return float_to_bfloat(dot2_f32_bf16(a, b, bfloat_to_float(c)));
 };
 
 /// Sum of products of the integer fields of two registers, plus an accumulator; CLAMP saturates.

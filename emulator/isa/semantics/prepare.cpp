@@ -236,10 +236,11 @@ const Inst* with_mode64(Wave& wave, const Inst* inst, Handler body) {
 
 namespace {
 
+/// OMOD counts only where MODE neither keeps output denormals nor asks for IEEE behaviour.
 template <class T>
-T modified(T value, const OutputModifiers& out, bool clamp_nan_to_zero) {
+T modified(T value, const OutputModifiers& out, bool scale, bool clamp_nan_to_zero) {
   constexpr T kScale[] = {1, 2, 4, T{0.5}};
-  value *= kScale[out.omod];
+  if (scale) value *= kScale[out.omod];
   if (!out.clamp) return value;
   if (value != value) return clamp_nan_to_zero ? T{0} : value;
   return value < T{0} ? T{0} : value > T{1} ? T{1} : value;
@@ -248,18 +249,23 @@ T modified(T value, const OutputModifiers& out, bool clamp_nan_to_zero) {
 }  // namespace
 
 void apply_output_modifiers_f32(const Wave& wave, const Inst& inst, float* results) {
+  const bool scale = !wave.mode.ieee() && wave.mode.flush_out32();
   for (int l = 0; l < kLanes; ++l) {
-    results[l] = modified(results[l], inst.out, wave.mode.dx10_clamp());
+    results[l] = modified(results[l], inst.out, scale, wave.mode.dx10_clamp());
   }
 }
 void apply_output_modifiers_f16(const Wave& wave, const Inst& inst, float* results) {
-  apply_output_modifiers_f32(wave, inst, results);
+  const bool scale = !wave.mode.ieee() && wave.mode.flush_out64();
+  for (int l = 0; l < kLanes; ++l) {
+    results[l] = modified(results[l], inst.out, scale, wave.mode.dx10_clamp());
+  }
 }
 void apply_output_modifiers_f64(const Wave& wave, const Inst& inst, uint32_t* results) {
+  const bool scale = !wave.mode.ieee() && wave.mode.flush_out64();
   for (int l = 0; l < kLanes; ++l) {
     const uint64_t bits = results[l] | uint64_t{results[l + kLanes]} << 32;
     const auto value = std::bit_cast<uint64_t>(
-        modified(std::bit_cast<double>(bits), inst.out, wave.mode.dx10_clamp()));
+        modified(std::bit_cast<double>(bits), inst.out, scale, wave.mode.dx10_clamp()));
     results[l] = static_cast<uint32_t>(value);
     results[l + kLanes] = static_cast<uint32_t>(value >> 32);
   }

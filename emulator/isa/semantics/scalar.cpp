@@ -1,6 +1,7 @@
 // SOP1, SOP2, SOPC, SOPK and SOPP.
 #include "emulator/isa/semantics/control.h"
 #include "emulator/isa/semantics/scalar_alu.h"
+#include "emulator/isa/semantics/scalar_float.h"
 
 DOPPEL_BEGIN_LEVEL
 

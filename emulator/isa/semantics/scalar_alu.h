@@ -112,7 +112,7 @@ inline constexpr auto s_lshl2_add_u32 = shift_add<2>;
 inline constexpr auto s_lshl3_add_u32 = shift_add<3>;
 inline constexpr auto s_lshl4_add_u32 = shift_add<4>;
 
-// SCC: the first operand was chosen.
+// SCC: the first operand was chosen; S_MAX chooses it among equals.
 inline constexpr auto s_min_i32 = [](Wave& w, uint32_t a, uint32_t b) {
   w.scc = as_signed(a) < as_signed(b);
   return w.scc ? a : b;
@@ -122,11 +122,11 @@ inline constexpr auto s_min_u32 = [](Wave& w, uint32_t a, uint32_t b) {
   return w.scc ? a : b;
 };
 inline constexpr auto s_max_i32 = [](Wave& w, uint32_t a, uint32_t b) {
-  w.scc = as_signed(a) > as_signed(b);
+  w.scc = as_signed(a) >= as_signed(b);
   return w.scc ? a : b;
 };
 inline constexpr auto s_max_u32 = [](Wave& w, uint32_t a, uint32_t b) {
-  w.scc = a > b;
+  w.scc = a >= b;
   return w.scc ? a : b;
 };
 

@@ -72,7 +72,8 @@ inline double log2_of(float x) {
 }
 inline constexpr auto flog = [](float x) {
   const float regular = static_cast<float>(log2_of(x > 0.0f && x < INFINITY ? x : 1.0f));
-  const float special = x == 0.0f ? -INFINITY : x < 0.0f ? from_bits<float>(0x7fc00000) : x;
+  const float nan = is_nan(x) ? quieted(x) : from_bits<float>(0x7fc00000);
+  const float special = x == 0.0f ? -INFINITY : x == INFINITY ? x : nan;
   return x > 0.0f && x < INFINITY ? regular : special;
 };
 
