@@ -10,8 +10,7 @@ DOPPEL_BEGIN_LEVEL
 
 constexpr uint32_t kNoLane = 32;
 
-/// The lane that lane `l` of a half reads under DPP16 control `control`, or kNoLane. ROW_BCAST15 (a
-/// row's last lane to all of the next row) has left the manual with gfx10; hardware still has it.
+/// The lane that lane `l` of a half reads under DPP16 control `control`, or kNoLane.
 inline uint32_t dpp16_source(uint32_t control, uint32_t l) {
   const uint32_t row = l & ~15u, column = l & 15;
   const uint32_t amount = control & 15;
@@ -25,7 +24,7 @@ inline uint32_t dpp16_source(uint32_t control, uint32_t l) {
     case 0x14:
       if (amount == 0) return row | (15 - column);         // ROW_MIRROR
       if (amount == 1) return (l & ~7u) | (7 - (l & 7));   // ROW_HALF_MIRROR
-      if (amount == 2) return l < 16 ? kNoLane : row - 1;  // ROW_BCAST15
+      if (amount == 2) return row;                         // 0x142, see ERRATA.md
       return kNoLane;
     case 0x15:  // ROW_SHARE
       return row | amount;
