@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -19,6 +20,12 @@ constexpr Outcome kDone{.ns = kPacketNs};
 constexpr Outcome kWait{.next = Next::Wait, .ns = kPacketNs};
 constexpr uint32_t kLdsGranule = 512;  // bytes per unit of RSRC2.LDS_SIZE
 constexpr uint64_t kCodeAlignment = 256;
+
+// Word 3 of a buffer resource (RDNA2 ISA manual, section 8.1.8): the lane's number is the index,
+// and how many lanes' elements lie side by side.
+constexpr uint32_t kAddTidEnable = 1 << 23;
+constexpr uint32_t kIndexStride32 = 2 << 21;
+constexpr uint32_t kIndexStride64 = 3 << 21;
 
 constexpr uint64_t value_of(uint64_t signal) {
   return signal + offsetof(abi::AmdSignal, value);
@@ -295,7 +302,11 @@ void AqlProcessor::set_user_data(Dispatch& dispatch, const packets::Packet& pack
   };
   // The order that LLVM's AMDGPU usage guide gives; 15 at most.
   if (wanted & abi::ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER) {
-    for (uint32_t word : queue.scratch_resource_descriptor) dispatch.user_data[next++] = word;
+    std::ranges::copy(queue.scratch_resource_descriptor, dispatch.user_data.begin());
+    // The client leaves to the CP what depends on the wave size (ROCr: FillBufRsrcWord3_Gfx10).
+    if (family() != GfxFamily::Gfx9_4)
+      dispatch.user_data[3] |= kAddTidEnable | (dispatch.wave32 ? kIndexStride32 : kIndexStride64);
+    next = 4;
   }
   add(abi::ENABLE_SGPR_DISPATCH_PTR, va, 2);
   add(abi::ENABLE_SGPR_QUEUE_PTR, queue_va_, 2);
