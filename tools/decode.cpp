@@ -12,6 +12,7 @@
 
 #include "core/target.h"
 #include "tools/commands.h"
+#include "tools/language_option.h"
 #include "tools/streams/stream_file.h"
 #include "tools/streams/stream_print.h"
 
@@ -39,7 +40,7 @@ struct Options {
 };
 
 /// "ADDRESS=FILE": what lies at a GPU address.
-Result<> add_memory(KnownMemory& memory, const std::string& argument) {
+Result<> add_memory(KnownMemory& memory, const std::string& argument, AddressNames& names) {
   const size_t equals = argument.find('=');
   char* end = nullptr;
   const uint64_t address = std::strtoull(argument.c_str(), &end, 16);
@@ -49,7 +50,7 @@ Result<> add_memory(KnownMemory& memory, const std::string& argument) {
         fmt::format("--memory takes ADDRESS=FILE with a hexadecimal address ({}).", argument));
   }
   DOPPEL_ASSIGN(const auto bytes, read_file(argument.substr(equals + 1)));
-  DOPPEL_ASSIGN(const auto segments, parse_segments(bytes, packets::Language::Pm4));
+  DOPPEL_ASSIGN(const auto segments, parse_segments(bytes, packets::Language::Pm4, names));
   std::vector<uint32_t> dwords;
   for (const Segment& segment : segments) {
     dwords.insert(dwords.end(), segment.dwords.begin(), segment.dwords.end());
@@ -61,14 +62,17 @@ Result<> add_memory(KnownMemory& memory, const std::string& argument) {
 Result<WalkTotals> decode(const Options& options) {
   DOPPEL_ASSIGN(const Target* const target, find_target(options.gpu));
   KnownMemory memory;
-  for (const std::string& argument : options.memory) DOPPEL_TRY(add_memory(memory, argument));
+  AddressNames names;
+  for (const std::string& argument : options.memory)
+    DOPPEL_TRY(add_memory(memory, argument, names));
   DOPPEL_ASSIGN(const auto bytes, read_file(options.path));
-  DOPPEL_ASSIGN(const auto segments, parse_segments(bytes, options.language));
-  const WalkOptions walk{target->family, options.explain, &memory};
+  DOPPEL_ASSIGN(const auto segments, parse_segments(bytes, options.language, names));
   const bool color =
       options.color == "always" || (options.color == "auto" && isatty(STDOUT_FILENO) == 1);
   WalkTotals totals;
   for (const Segment& segment : segments) {
+    const WalkOptions walk{segment.family.value_or(target->family), options.explain, &memory,
+                           &names};
     if (!options.json && !segment.label.empty()) {
       fmt::print("== {} {}\n", packets::to_string(segment.language), segment.label);
     }
@@ -108,15 +112,7 @@ void add_decode(CLI::App& app, int& status) {
   command->add_option("file", options->path, "Raw dwords, or text with hexadecimal ones")
       ->required()
       ->check(CLI::ExistingFile);
-  auto* languages = command->add_option_group("language", "What dwords are that do not say so");
-  auto language = [&](const char* flag, packets::Language value, const char* what) {
-    languages->add_flag_callback(
-        flag, [options, value] { options->language = value; }, what);
-  };
-  language("--pm4", packets::Language::Pm4, "PM4 of a compute queue (default)");
-  language("--sdma", packets::Language::Sdma, "SDMA");
-  language("--aql", packets::Language::Aql, "AQL, 64 bytes a packet");
-  languages->require_option(0, 1);
+  add_language_options(*command, options, options->language);
   command->add_option("--gpu", options->gpu, "Target whose packets these are")
       ->capture_default_str();
   command->add_option("--memory", options->memory, "ADDRESS=FILE: what lies at a GPU address");

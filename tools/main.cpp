@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   int status = 0;
   doppel::tools::add_bench_kernels(app, status);
   doppel::tools::add_decode(app, status);
+  doppel::tools::add_diff(app, status);
   doppel::tools::add_run(app, status);
   doppel::tools::add_vectors(app, status);
   CLI11_PARSE(app, argc, argv);

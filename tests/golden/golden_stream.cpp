@@ -40,7 +40,7 @@ GoldenFile::GoldenFile(std::string_view name)
   std::string* block = nullptr;
   while (std::getline(file, line)) {
     if (line.starts_with(kCaseHead)) {
-      block = &expected_[line.substr(kCaseHead.size())];
+      block = &expected_[line.substr(kCaseHead.size(), line.rfind(" (") - kCaseHead.size())];
     } else if (block) {
       *block += line + "\n";
     }
@@ -52,7 +52,8 @@ void GoldenFile::check(std::string_view test_case, const CommandStream& stream,
   const auto healthy = stream.check();
   ASSERT_TRUE(healthy.has_value()) << healthy.error().message();
   const std::string text = golden_text(stream, ranges);
-  written_ += fmt::format("{}{}\n{}", kCaseHead, test_case, text);
+  written_ += fmt::format("{}{} ({}, {})\n{}", kCaseHead, test_case,
+                          packets::to_string(stream.language()), to_string(stream.family()), text);
   ++cases_;
   if (updating()) return;
   const auto expected = expected_.find(test_case);

@@ -1,6 +1,6 @@
 // Golden streams: commands as text under tests/golden, one file a family, one block a case:
 //
-//   == memory_barrier
+//   == memory_barrier (PM4, gfx11)
 //   00000: WAIT_REG_MEM
 //     c0053c00
 //     00000043  function=EQUAL_TO_THE_REFERENCE_VALUE ...

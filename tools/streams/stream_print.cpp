@@ -67,7 +67,11 @@ std::string to_text(const Visit& visit, const WalkOptions& options, bool color) 
   const auto paint = [&](std::string_view code) { return color ? code : std::string_view{}; };
   Packet quiet = visit.packet;  // its error is among the problems
   quiet.error.reset();
-  std::string body = dump(quiet);
+  DumpOptions names;
+  if (options.names) {
+    names.address_name = [&](uint64_t address) { return options.names->name_of(address); };
+  }
+  std::string body = dump(quiet, names);
   const size_t name_end = body.find('\n');
   std::string text = fmt::format("{:05x}: {}{}{}{}", visit.offset, paint(kBold),
                                  body.substr(0, name_end), paint(kReset), body.substr(name_end));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/packets/packet.h"
+#include "tools/streams/address_names.h"
 
 namespace doppel::streams {
 
@@ -27,6 +28,7 @@ struct WalkOptions {
   GfxFamily family = GfxFamily::Gfx11;
   bool explain = false;  // with the findings of core/packets/lint.h
   const KnownMemory* memory = nullptr;
+  const AddressNames* names = nullptr;  // of the file's named addresses
 };
 
 /// One packet of the walk. Valid during the call that hands it over.
