@@ -33,7 +33,9 @@ enum RowFlags : uint16_t {
   KAdd = 64,     // a literal is the addend (FMAAK)
   NoDpp = 128,
   NoSdwa = 256,
-  ReadsDst = 512,  // reads the destination otherwise (SWAP, BITSET, CMOV, MOVREL)
+  ReadsDst = 512,        // reads the destination otherwise (SWAP, BITSET, CMOV, MOVREL)
+  NoAddr = 1024,         // memory: takes no address VGPR
+  AlwaysReturns = 2048,  // an atomic that returns whatever GLC says
 };
 
 inline constexpr int16_t kAbsent = -1;
