@@ -16,7 +16,7 @@ class GpuVm;
 
 /// Why a block that has work cannot go on.
 struct BlockedOn {
-  std::string reason;           // "WAIT_REG_MEM wants value >= 5 (actual 4) at 0x7f0010"
+  std::string reason;           // "WAIT_REG_MEM at dword 8 of the ring waits for ..."
   std::vector<uint64_t> words;  // GPU addresses whose change would let it go on
   const GpuVm* vm = nullptr;    // of those addresses
 };

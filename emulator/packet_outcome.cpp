@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "emulator/memory/mapping_text.h"
+
 namespace doppel::emu {
 namespace {
 
@@ -69,16 +71,25 @@ bool satisfied(const MemoryWait& wait, MemoryPort& port) {
 
 std::string Wait::describe(MemoryPort& port) const {
   std::string text;
+  auto out = std::back_inserter(text);
   for (const MemoryWait& word : words()) {
-    const auto value = load(word, port);
-    fmt::format_to(std::back_inserter(text), "{}0x{:x} {} {}", text.empty() ? "" : " or ", word.va,
-                   to_string(word.compare), word.reference);
-    if (!value) {
-      text += " (actual: unreadable)";
-    } else if (word.mask == (word.is_64 ? ~uint64_t{0} : uint64_t{0xffffffff})) {
-      fmt::format_to(std::back_inserter(text), " (actual {})", *value);
+    if (!text.empty()) text += " or ";
+    const uint64_t full = word.is_64 ? ~uint64_t{0} : 0xffffffff;
+    const std::string mask =
+        (word.mask & full) == full ? "" : fmt::format(" (under mask 0x{:x})", word.mask);
+    if (word.is_signed) {
+      fmt::format_to(out, "0x{:x} {} {}{}", word.va, to_string(word.compare),
+                     static_cast<int64_t>(word.reference), mask);
     } else {
-      fmt::format_to(std::back_inserter(text), " (actual {} & mask 0x{:x})", *value, word.mask);
+      fmt::format_to(out, "0x{:x} {} {}{}", word.va, to_string(word.compare), word.reference, mask);
+    }
+    const auto value = load(word, port);
+    const Mapping* mapping = port.vm().find(word.va);
+    if (!value || !mapping) {
+      text += ", which can't be read";
+    } else {
+      fmt::format_to(out, ", which holds {} ({} +0x{:x})", *value, emu::describe(*mapping),
+                     word.va - mapping->va);
     }
   }
   return text;

@@ -82,7 +82,7 @@ class Wait {
     words_[count_++] = word;
   }
 
-  /// "0x7f0010 == 5 (actual 4, mask 0xffffffff)", joined by " or ".
+  /// "0x7f0010 >= 5, which holds 4 (gtt 0x7f0000+0x1000 (handle 12) +0x10)", joined by " or ".
   std::string describe(MemoryPort& port) const;
 
  private:

@@ -2,59 +2,103 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emulator/simulator_impl.h"
 
 namespace doppel::emu {
 namespace {
 
-bool covers(const PendingWrite& write, uint64_t address) {
-  return address - write.address < write.size;
-}
-
-/// The host byte behind a GPU address: the same memory has several addresses on several GPUs.
+/// The host byte behind a GPU address: the same memory may have several addresses.
 const std::byte* host_byte(const GpuVm& vm, uint64_t address) {
   const Mapping* mapping = vm.find(address);
   return mapping ? mapping->host + (address - mapping->va) : nullptr;
 }
 
 bool reaches(const PendingWrite& write, const GpuVm& writer, const BlockedOn& wait) {
-  for (uint64_t word : wait.words) {
-    if (&writer == wait.vm && covers(write, word)) return true;
-    const std::byte* wanted = wait.vm ? host_byte(*wait.vm, word) : nullptr;
-    const std::byte* written = host_byte(writer, write.address);
-    if (wanted && written && wanted >= written && wanted < written + write.size) return true;
-  }
-  return false;
+  const std::byte* written = host_byte(writer, write.address);
+  return std::ranges::any_of(wait.words, [&](uint64_t word) {
+    const std::byte* wanted = host_byte(*wait.vm, word);
+    return wanted && written && wanted >= written && wanted < written + write.size;
+  });
 }
 
-std::string find_writers(Simulator::Impl& simulator, const BlockedOn& wait) {
-  std::string writers;
-  for (auto& gpu : simulator.gpus) {
-    for (auto& [id, queue] : gpu->impl().queues) {
-      for (const PendingWrite& write : queue->pending_writes()) {
-        if (!reaches(write, *queue->config().vm, wait)) continue;
-        fmt::format_to(std::back_inserter(writers), "    {} would write it: {}{}\n", queue->name(),
-                       write.packet, queue->faulted() ? ", but it has faulted" : "");
+class StallReport {
+ public:
+  explicit StallReport(Simulator::Impl& simulator) {
+    for (auto& gpu : simulator.gpus) {
+      for (auto& [id, queue] : gpu->impl().queues) {
+        nodes_.push_back({queue.get(), queue->blocked_on(), queue->pending_writes(), {}, false});
       }
     }
   }
-  return writers;
-}
+
+  std::string text() {
+    for (size_t waiter = 0; waiter < nodes_.size(); ++waiter) {
+      if (nodes_[waiter].wait) explain(waiter);
+    }
+    for (size_t start = 0; start < nodes_.size(); ++start) find_circle(start);
+    return std::move(text_);
+  }
+
+ private:
+  struct Node {
+    HardwareQueue* queue;
+    std::optional<BlockedOn> wait;
+    std::vector<PendingWrite> writes;
+    std::vector<size_t> writers;  // nodes that could end the wait
+    bool in_circle;               // already reported
+  };
+
+  void explain(size_t waiter) {
+    Node& node = nodes_[waiter];
+    auto out = std::back_inserter(text_);
+    fmt::format_to(out, "{}: {}\n", node.queue->name(), node.wait->reason);
+    if (node.wait->words.empty()) return;
+    for (size_t writer = 0; writer < nodes_.size(); ++writer) {
+      for (const PendingWrite& write : nodes_[writer].writes) {
+        if (!reaches(write, *nodes_[writer].queue->config().vm, *node.wait)) continue;
+        fmt::format_to(out, "  {} would write it{}: {}\n", nodes_[writer].queue->name(),
+                       standing(nodes_[writer]), write.packet);
+        node.writers.push_back(writer);
+      }
+    }
+    if (node.writers.empty()) {
+      text_ += "  no queued packet writes it: the host must, or a kernel, or nobody will\n";
+    }
+  }
+
+  static std::string_view standing(const Node& node) {
+    if (node.queue->faulted()) return ", but has faulted";
+    return node.wait ? ", but waits itself" : "";
+  }
+
+  /// Follows first writers from `start`; reports the circle that it leads into.
+  void find_circle(size_t start) {
+    std::vector<size_t> path;
+    size_t at = start;
+    while (std::ranges::find(path, at) == path.end()) {
+      path.push_back(at);
+      if (nodes_[at].writers.empty() || nodes_[at].in_circle) return;
+      at = nodes_[at].writers.front();
+    }
+    path.erase(path.begin(), std::ranges::find(path, at));
+    text_ += "deadlock: ";
+    for (size_t node : path) {
+      nodes_[node].in_circle = true;
+      fmt::format_to(std::back_inserter(text_), "queue {} -> ", nodes_[node].queue->config().id);
+    }
+    fmt::format_to(std::back_inserter(text_), "queue {}\n", nodes_[at].queue->config().id);
+  }
+
+  std::vector<Node> nodes_;
+  std::string text_;
+};
 
 }  // namespace
 
 std::string stall_report(Simulator::Impl& simulator) {
-  std::string report;
-  for (Block* block : simulator.scheduler.blocks()) {
-    const auto wait = block->blocked_on();
-    if (!wait) continue;
-    fmt::format_to(std::back_inserter(report), "{} waits: {}\n", block->name(), wait->reason);
-    if (wait->words.empty()) continue;
-    const std::string writers = find_writers(simulator, *wait);
-    report += writers.empty() ? "    no queued packet writes it: the host must, or nobody will\n"
-                              : writers;
-  }
-  return report;
+  return StallReport(simulator).text();
 }
 
 }  // namespace doppel::emu

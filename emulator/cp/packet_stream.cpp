@@ -92,10 +92,12 @@ std::expected<void, Fault> PacketStream::enter_ib(uint64_t base, uint32_t dwords
         "The ring chains to an indirect buffer, which only one within an indirect "
         "buffer may do.");
   }
-  if (++chains_ > options_.ib_chains) {
+  called_dwords_ += dwords;
+  if (++calls_ > options_.ib_calls || called_dwords_ > options_.ib_total_dwords) {
     return bad_packet(
-        fmt::format("The ring packet calls or chains indirect buffers without end (more than {}).",
-                    options_.ib_chains));
+        fmt::format("The ring packet calls or chains indirect buffers without end ({} of them, {} "
+                    "dwords).",
+                    calls_, called_dwords_));
   }
   if (chain) {
     ibs_.back() = {base, dwords, 0};
@@ -118,7 +120,8 @@ std::expected<void, Fault> PacketStream::enter_ib(uint64_t base, uint32_t dwords
 std::expected<void, Fault> PacketStream::settle() {
   while (in_ib() && ibs_.back().position == ibs_.back().dwords) ibs_.pop_back();
   if (in_ib()) return {};
-  chains_ = 0;
+  calls_ = 0;
+  called_dwords_ = 0;
   return advance_ring(0);
 }
 

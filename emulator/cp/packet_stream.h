@@ -17,10 +17,12 @@
 namespace doppel::emu {
 
 struct StreamOptions {
-  bool reports_position = true;    // the ring's read pointer follows the front-end
-  uint32_t ib_depth = 2;           // IBs within IBs: the CP has registers for IB1 and IB2
-  uint32_t ib_chains = 64 * 1024;  // chained or called IBs per ring packet: ends endless loops
-  uint32_t ib_alignment = 4;       // bytes
+  bool reports_position = true;  // the ring's read pointer follows the front-end
+  uint32_t ib_depth = 2;         // IBs within IBs: the CP has registers for IB1 and IB2
+  // What one ring packet may call and chain without waiting in between: ends endless loops.
+  uint32_t ib_calls = 64 * 1024;
+  uint64_t ib_total_dwords = uint64_t{1} << 26;
+  uint32_t ib_alignment = 4;  // bytes
 };
 
 /// Where a packet stands.
@@ -60,6 +62,9 @@ class PacketStream {
   std::expected<void, Fault> enter_ib(uint64_t base, uint32_t dwords, bool chain,
                                       uint64_t packet_dwords);
 
+  /// The current packet has waited for somebody else: what its IBs do from here is no mere loop.
+  void waited() { calls_ = 0, called_dwords_ = 0; }
+
   /// Of the current packet.
   PacketPlace place() const;
 
@@ -84,7 +89,8 @@ class PacketStream {
   std::vector<Ib> ibs_;
   uint64_t calling_position_ = 0;  // ring position of the packet that called the outermost IB
   uint64_t ring_skip_ = 0;         // dwords of the ring still to be left out
-  uint32_t chains_ = 0;
+  uint32_t calls_ = 0;             // IBs called and chained by the ring packet, and their dwords
+  uint64_t called_dwords_ = 0;
 };
 
 }  // namespace doppel::emu

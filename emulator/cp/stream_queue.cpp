@@ -163,6 +163,7 @@ std::expected<void, Fault> StreamQueue::follow(const Outcome& outcome) {
   switch (outcome.next) {
     case Next::Wait:
       waiting_ = true;
+      if (wait().what() == WaitFor::AnyMemory) stream_.waited();
       return {};
     case Next::Slice:
       return {};
@@ -219,20 +220,20 @@ std::optional<BlockedOn> StreamQueue::blocked_on() {
   if (faulted() || runnable()) return std::nullopt;
   BlockedOn blocked{.reason = {}, .words = {}, .vm = &port_.vm()};
   if (waiting_) {
-    blocked.reason = fmt::format("{} {} wants {}", describe(packet_), stream_.place().to_string(),
+    blocked.reason = fmt::format("{} {} waits for {}", packet_.name(), stream_.place().to_string(),
                                  waiting_for());
     for (const MemoryWait& word : wait().words()) blocked.words.push_back(word.va);
     return blocked;
   }
   if (ring_.paused()) {
     if (idle()) return std::nullopt;
-    blocked.reason = "the driver has paused it";
+    blocked.reason = "paused by the driver";
     return blocked;
   }
   const auto available = stream_.available();
   if (!available || *available == 0) {
     if (drained()) return std::nullopt;
-    blocked.reason = "its dispatches are still running";
+    blocked.reason = "waits for its dispatches";
     return blocked;
   }
   const PacketPlace place = stream_.place();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "emulator/verify/observer.h"
+#include "emulator/memory/mapping_text.h"
 
 namespace doppel::emu {
 namespace {
@@ -19,11 +20,6 @@ bool contains(const Mapping& mapping, uint64_t va) {
 bool allows(const Mapping& mapping, Access access) {
   const auto wanted = std::to_underlying(access);
   return (mapping.permissions & wanted) == wanted;
-}
-
-std::string describe(const Mapping& mapping) {
-  return fmt::format("{} 0x{:x}+0x{:x} (handle {})", to_string(mapping.kind), mapping.va,
-                     mapping.size, mapping.allocation);
 }
 
 std::string describe_permissions(uint8_t permissions) {
@@ -67,6 +63,11 @@ std::string_view to_string(MemoryKind kind) {
       return "mmio";
   }
   return "memory";
+}
+
+std::string describe(const Mapping& mapping) {
+  return fmt::format("{} 0x{:x}+0x{:x} (handle {})", to_string(mapping.kind), mapping.va,
+                     mapping.size, mapping.allocation);
 }
 
 std::string MemoryFault::message() const {

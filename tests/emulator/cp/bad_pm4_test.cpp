@@ -206,6 +206,20 @@ TEST_F(BadPm4Test, IbThatChainsToItselfForEver) {
   EXPECT_THAT(fault.message, HasSubstr("without end"));
 }
 
+TEST_F(BadPm4Test, LongIbThatChainsToItselfForEver) {
+  constexpr uint32_t kSize = 0xfffff, kLongNop = 0x3fff;  // dwords, the most that the fields hold
+  const uint64_t base = machine_.allocate(kSize * 4);
+  Stream inner;
+  inner.dwords().assign(kSize - 4, 0xffff1000);
+  for (uint32_t at = 0; at + kLongNop <= inner.size(); at += kLongNop) {
+    inner.dwords()[at] = pm4::type3_header(0x10, kLongNop);
+  }
+  inner << ib(base, kSize, true);
+  ASSERT_TRUE(machine_.vm.write(base, std::as_bytes(std::span(inner.dwords()))));
+  const Fault fault = fault_of(Stream() << ib(base, kSize));
+  EXPECT_THAT(fault.message, HasSubstr("without end"));
+}
+
 TEST_F(BadPm4Test, RingThatChains) {
   const Fault fault = fault_of(Stream() << ib(data_, 4, true));
   EXPECT_EQ(fault.kind, FaultKind::BadPacket);

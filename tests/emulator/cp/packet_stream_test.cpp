@@ -118,6 +118,25 @@ TEST_F(StreamTest, AnEmptyIbIsNothing) {
   EXPECT_EQ(counted(), 1u);
 }
 
+TEST_F(StreamTest, ALoopOfIbsThatWaitsForTheHostMayGoOn) {
+  const uint64_t base = machine_.allocate(4096);
+  Stream loop;
+  loop << pm4::AtomicMem(kFamily)  // takes a token of the host's
+              .atomic(pm4::AtomicOp::TC_OP_ATOMIC_CMPSWAP_RTN_32)
+              .command(pm4::AtomicCommand::LOOP_UNTIL_COMPARE_SATISFIED)
+              .address(counter_ + 64)
+              .cmp_data(1)
+       << count(counter_) << ib(base, 22, true);
+  ASSERT_EQ(loop.size(), 22u);
+  ASSERT_TRUE(machine_.vm.write(base, std::as_bytes(std::span(loop.dwords()))));
+  queue_.submit(Stream() << ib(base, loop.size()));
+  for (uint32_t i = 1; i <= 70'000; ++i) {  // more than a loop without waits may take
+    machine_.poke<uint32_t>(counter_ + 64, 1);
+    run();
+    ASSERT_EQ(counted(), i);
+  }
+}
+
 TEST_F(StreamTest, AnIbSeesWhatWasPatchedAfterItsCallWasQueued) {
   Stream inner;
   inner << count(counter_);
@@ -229,13 +248,50 @@ TEST(StallReport, TellsWhoWouldEndTheWait) {
   machine.run();
   EXPECT_FALSE(machine.simulator.idle());
   const std::string report = machine.simulator.stall_report();
-  EXPECT_THAT(report, HasSubstr("queue 1 (pm4, gpu 0) waits: WAIT_REG_MEM"));
-  EXPECT_THAT(report, HasSubstr(">= 1 (actual 0)"));
-  EXPECT_THAT(report,
-              HasSubstr("queue 2 (sdma, gpu 0) would write it: FENCE at dword 6 of the ring"));
-  EXPECT_THAT(report,
-              HasSubstr("queue 1 (pm4, gpu 0) would write it: RELEASE_MEM at dword 7 of the ring"));
-  EXPECT_THAT(report, HasSubstr("no queued packet writes it: the host must, or nobody will"));
+  EXPECT_EQ(
+      report,
+      "queue 1 (pm4, gpu 0): WAIT_REG_MEM at dword 0 of the ring waits for 0x7f0000000000 >= 1, "
+      "which holds 0 (gtt 0x7f0000000000+0x1000 (handle 1) +0x0)\n"
+      "  queue 2 (sdma, gpu 0) would write it, but waits itself: FENCE at dword 6 of the ring\n"
+      "queue 2 (sdma, gpu 0): POLL_REGMEM at dword 0 of the ring waits for 0x7f0000011000 == 1, "
+      "which holds 0 (gtt 0x7f0000011000+0x1000 (handle 2) +0x0)\n"
+      "  queue 1 (pm4, gpu 0) would write it, but waits itself: RELEASE_MEM at dword 7 of the "
+      "ring\n"
+      "queue 3 (pm4, gpu 0): WAIT_REG_MEM at dword 0 of the ring waits for 0x7f0000000040 >= 1, "
+      "which holds 0 (gtt 0x7f0000000000+0x1000 (handle 1) +0x40)\n"
+      "  no queued packet writes it: the host must, or a kernel, or nobody will\n"
+      "deadlock: queue 1 -> queue 2 -> queue 1\n");
+}
+
+TEST(StallReport, SeesWritersInIndirectBuffersAndFaultedQueues) {
+  Machine machine;
+  const uint64_t word = machine.allocate(4096);
+  Client& waiter = machine.queue(QueueKind::Pm4);
+  waiter.submit(Stream() << pm4::WaitRegMem(kFamily)
+                                .mem_space(pm4::MemSpace::MEMORY_SPACE)
+                                .function(pm4::Function::NOT_EQUAL_REFERENCE_VALUE)
+                                .address(word)
+                                .mask(0xff));
+  const uint32_t one = 1;
+  Stream inner, outer;
+  inner << pm4::WriteData(kFamily)
+               .dst_sel(pm4::WriteDst::TC_L2)
+               .address(word)
+               .payload(std::span(&one, 1));
+  outer
+      << pm4::Nop(kFamily)
+      << pm4::IndirectBuffer(kFamily).ib_base(machine.place(inner.dwords())).ib_size(inner.size());
+  Client& faulty = machine.queue(QueueKind::Pm4);
+  faulty.submit(
+      Stream()
+      << pm4::DispatchIndirect(kFamily).address(0x1000)  // not mapped
+      << pm4::IndirectBuffer(kFamily).ib_base(machine.place(outer.dwords())).ib_size(outer.size()));
+  machine.run();
+  const std::string report = machine.simulator.stall_report();
+  EXPECT_THAT(report, HasSubstr("(under mask 0xff), which holds 0"));
+  EXPECT_THAT(report, HasSubstr("queue 2 (pm4, gpu 0) would write it, but has faulted: WRITE_DATA "
+                                "at dword 0 of the IB"));
+  EXPECT_THAT(report, ::testing::Not(HasSubstr("deadlock")));
 }
 
 }  // namespace
