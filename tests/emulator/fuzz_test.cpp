@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 
 #include "core/prng.h"
-#include "tests/emulator/machine.h"
+#include "tests/emulator/kernels.h"
 
 namespace doppel::emu::test {
 namespace {
 
 constexpr uint64_t kSeeds = 1500;
+constexpr uint64_t kInstructionBudget = 100'000;  // of a grid that the mutation made huge
 
 class Mutator {
  public:
@@ -85,6 +86,10 @@ Stream pm4_stream(Machine& machine, uint64_t data) {
              .address(data + 136)
              .data(7)
              .int_ctxid(3);
+  // A dispatch first, so that mutated registers reach the dispatcher.
+  Stream dispatch = pm4_dispatch(place_program(machine, kStoreIdKernel), data + 512, 2, 40);
+  stream.dwords().insert(stream.dwords().begin(), dispatch.dwords().begin(),
+                         dispatch.dwords().end());
   return stream;
 }
 
@@ -142,7 +147,8 @@ Stream aql_stream(Machine& machine, uint64_t data) {
                 .grid_size_x(64)
                 .grid_size_y(1)
                 .grid_size_z(1)
-                .kernel_object(data + 1024)
+                .kernel_object(place_program(machine, kStoreIdKernel).descriptor)
+                .kernarg_address(data + 512)
                 .completion_signal(data + 64);
   return stream;
 }
@@ -154,7 +160,7 @@ TEST_P(FuzzTest, NoStreamHurtsTheMachine) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Mutator mutator(seed);
-    Machine machine(seed);
+    Machine machine(seed, kInstructionBudget);
     const uint64_t data = machine.allocate(3 * 4096);
     Client& queue = machine.queue(GetParam());
     auto make = [&] {

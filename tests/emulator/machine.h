@@ -82,9 +82,11 @@ class Client {
 
 class Machine {
  public:
-  explicit Machine(uint64_t seed = 1, const char* target = "gfx1100") : simulator({seed}) {
+  explicit Machine(uint64_t seed = 1, uint64_t instruction_budget = uint64_t{1} << 40)
+      : simulator({seed}) {
     GpuConfig config;
-    config.target = find_target(target).value();
+    config.target = find_target("gfx1100").value();
+    config.instruction_budget = instruction_budget;
     simulator.add_gpu(config);
   }
 
