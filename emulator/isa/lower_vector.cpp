@@ -56,7 +56,9 @@ void Lowering::set_vector_destination() {
   const uint32_t field = in_.field(Field::Dst);
   switch (row_->dst) {
     case OperandType::None:  // V_CMPX
-      if (in_.wide() && row_->format == Format::VOPC) inst_.sdst = scalar_destination(field);
+      // gfx10.3 ignores VDST, which compilers leave 0 there.
+      if (in_.wide() && row_->format == Format::VOPC && in_.family != GfxFamily::Gfx10_3)
+        inst_.sdst = scalar_destination(field);
       break;
     case OperandType::Mask:
       inst_.sdst = in_.wide() ? scalar_destination(field) : static_cast<uint16_t>(kVccLo);
