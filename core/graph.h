@@ -100,6 +100,9 @@ struct GraphOptions {
   /// Map the memory of every node for the device that runs it. Otherwise memory of another device
   /// must have been mapped before (Device::map).
   bool map_peers = false;
+  /// Used in the place of the default queues of their device and kind: for rings of another size,
+  /// or when a fault has stopped the default one. They must outlive the GraphExec.
+  std::vector<Queue*> queues = {};
 };
 
 class Graph {
@@ -167,7 +170,7 @@ struct GraphLaunchOptions {
 class GraphLaunch {
  public:
   /// Ok if the launch was submitted.
-  const Result<>& status() const { return status_; }
+  Result<> status() const { return status_; }
   /// Whether all nodes have ended. True for a launch that was not submitted.
   bool done() const;
   /// Returns once all nodes have ended. Passes on why the launch was not submitted, and what the
@@ -231,8 +234,9 @@ class GraphExec {
   /// A fill's pattern.
   Result<> set_pattern(GraphNode node, uint32_t pattern);
 
-  /// Submits all nodes, or none: the reason is then in the GraphLaunch. Takes no lock of the caller
-  /// and waits only for ring space and, if something was changed, for the previous launch.
+  /// Submits all nodes, or none: the reason is then in the GraphLaunch. Waits only for ring space,
+  /// and for the previous launch if something was changed (with AQL always). Once a launch has met a
+  /// DeviceFault, later ones are refused with it: a stopped queue does not come back.
   GraphLaunch launch(const GraphLaunchOptions& options = {});
 
   /// Which executor runs it.

@@ -56,7 +56,7 @@ class AqlExecutor final : public Executor {
         patches_(definition.nodes.size()),
         profile_(options.profile) {}
 
-  Result<> open(const Definition& definition);
+  Result<> open(const Definition& definition, const GraphOptions& options);
 
   void patch(NodeId node, const Work& work) override;
   Result<> submit(const GraphLaunchOptions& options) override;
@@ -71,7 +71,7 @@ class AqlExecutor final : public Executor {
  private:
   using WorkPatch = std::variant<DispatchPatch, CopyPatch>;
 
-  Result<> open_lane(const PlanQueue& planned);
+  Result<> open_lane(Queue& queue);
   Result<> open_signals();
   Result<> encode_lane(const Definition& definition, QueueIndex index);
   Result<> check_room(Lane& lane, const std::string& node) const;
@@ -96,8 +96,11 @@ class AqlExecutor final : public Executor {
   uint64_t submitted_ = 0;
 };
 
-Result<> AqlExecutor::open(const Definition& definition) {
-  for (const PlanQueue& queue : plan_.queues) DOPPEL_TRY(open_lane(queue));
+Result<> AqlExecutor::open(const Definition& definition, const GraphOptions& options) {
+  for (const PlanQueue& queue : plan_.queues) {
+    DOPPEL_ASSIGN(Queue * found, queue_for(queue, options));
+    DOPPEL_TRY(open_lane(*found));
+  }
   DOPPEL_TRY(open_signals());
   std::vector<Queue*> queues;
   for (const Lane& lane : lanes_) queues.push_back(lane.queue);
@@ -107,16 +110,16 @@ Result<> AqlExecutor::open(const Definition& definition) {
   return {};
 }
 
-Result<> AqlExecutor::open_lane(const PlanQueue& planned) {
-  DOPPEL_ASSIGN(Queue * queue, planned.device->default_queue(planned.kind));
-  const GfxFamily family = planned.device->target().family;
-  Lane lane{.queue = queue,
+Result<> AqlExecutor::open_lane(Queue& queue) {
+  Device& device = queue.device();
+  const GfxFamily family = device.target().family;
+  Lane lane{.queue = &queue,
             .packets = CommandStream(packets::Language::Aql, family),
             .nodes = IndirectStream(QueueKind::Sdma, family),
             .arrived = {},
             .done = {}};
-  DOPPEL_ASSIGN(lane.arrived, planned.device->create_signal({.initial = 1, .interrupt = false}));
-  DOPPEL_ASSIGN(lane.done, planned.device->create_signal({.initial = 1, .interrupt = false}));
+  DOPPEL_ASSIGN(lane.arrived, device.create_signal({.initial = 1, .interrupt = false}));
+  DOPPEL_ASSIGN(lane.done, device.create_signal({.initial = 1, .interrupt = false}));
   lanes_.push_back(std::move(lane));
   return {};
 }
@@ -305,7 +308,7 @@ std::vector<GraphStream> AqlExecutor::commands() const {
 Result<std::unique_ptr<Executor>> make_aql_executor(const Definition& definition, const Plan& plan,
                                                     const GraphOptions& options) {
   auto executor = std::make_unique<AqlExecutor>(definition, plan, options);
-  DOPPEL_TRY(executor->open(definition));
+  DOPPEL_TRY(executor->open(definition, options));
   return executor;
 }
 

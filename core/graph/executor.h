@@ -51,4 +51,7 @@ class Executor {
   Executor() = default;
 };
 
+/// The queue that `options` gives for a planned one, else the device's default.
+Result<Queue*> queue_for(const PlanQueue& planned, const GraphOptions& options);
+
 }  // namespace doppel::graph

@@ -43,7 +43,7 @@ class Pm4Executor final : public Executor {
   Pm4Executor(const Definition& definition, const Plan& plan, const GraphOptions& options)
       : plan_(plan), patches_(definition.nodes.size()), profile_(options.profile) {}
 
-  Result<> open(const Definition& definition);
+  Result<> open(const Definition& definition, const GraphOptions& options);
 
   void patch(NodeId node, const Work& work) override;
   Result<> submit(const GraphLaunchOptions& options) override;
@@ -58,7 +58,7 @@ class Pm4Executor final : public Executor {
  private:
   using WorkPatch = std::variant<DispatchPatch, CopyPatch>;
 
-  Result<> open_lane(const PlanQueue& planned);
+  Result<> open_lane(Queue& queue);
   Result<> open_profile();
   Result<> encode_lane(const Definition& definition, QueueIndex index);
   void encode_step(const Definition& definition, StepIndex index, Lane& lane);
@@ -83,8 +83,11 @@ class Pm4Executor final : public Executor {
   uint64_t round_start_ = 0;  // launches before the signals were last set back to 0
 };
 
-Result<> Pm4Executor::open(const Definition& definition) {
-  for (const PlanQueue& queue : plan_.queues) DOPPEL_TRY(open_lane(queue));
+Result<> Pm4Executor::open(const Definition& definition, const GraphOptions& options) {
+  for (const PlanQueue& queue : plan_.queues) {
+    DOPPEL_ASSIGN(Queue * found, queue_for(queue, options));
+    DOPPEL_TRY(open_lane(*found));
+  }
   Device& device = hub().queue->device();
   DOPPEL_ASSIGN(kickoff_, device.create_signal({.interrupt = false}));
   DOPPEL_ASSIGN(finish_, device.create_signal());
@@ -98,14 +101,14 @@ Result<> Pm4Executor::open(const Definition& definition) {
   return {};
 }
 
-Result<> Pm4Executor::open_lane(const PlanQueue& planned) {
-  DOPPEL_ASSIGN(Queue * queue, planned.device->default_queue(planned.kind));
-  Lane lane{.queue = queue,
-            .nodes = IndirectStream(planned.kind, planned.device->target().family),
+Result<> Pm4Executor::open_lane(Queue& queue) {
+  Device& device = queue.device();
+  Lane lane{.queue = &queue,
+            .nodes = IndirectStream(queue.kind(), device.target().family),
             .progress = {},
             .stage = {}};
-  DOPPEL_ASSIGN(lane.progress, planned.device->create_signal({.interrupt = false}));
-  DOPPEL_ASSIGN(lane.stage, planned.device->create_signal({.interrupt = false}));
+  DOPPEL_ASSIGN(lane.progress, device.create_signal({.interrupt = false}));
+  DOPPEL_ASSIGN(lane.stage, device.create_signal({.interrupt = false}));
   lanes_.push_back(std::move(lane));
   return {};
 }
@@ -237,7 +240,7 @@ std::vector<GraphStream> Pm4Executor::commands() const {
 Result<std::unique_ptr<Executor>> make_pm4_executor(const Definition& definition, const Plan& plan,
                                                     const GraphOptions& options) {
   auto executor = std::make_unique<Pm4Executor>(definition, plan, options);
-  DOPPEL_TRY(executor->open(definition));
+  DOPPEL_TRY(executor->open(definition, options));
   return executor;
 }
 

@@ -21,9 +21,10 @@ std::unexpected<Status> prefixed(const std::string& who, const Status& status) {
 }
 
 /// Auto's choice. A device without PM4 queues refuses them for good.
-Result<GraphExecutor> preferred_executor(std::span<Device* const> devices) {
+Result<GraphExecutor> preferred_executor(std::span<Device* const> devices,
+                                         const GraphOptions& options) {
   for (Device* device : devices) {
-    const auto queue = device->default_queue(QueueKind::Pm4);
+    const auto queue = queue_for({device, QueueKind::Pm4, {}}, options);
     if (queue) continue;
     if (queue.error().code() == StatusCode::Unsupported) return GraphExecutor::Aql;
     return std::unexpected(queue.error());
@@ -106,7 +107,7 @@ Result<> Replay::bind_variables() {
 Result<> Replay::choose_executor(std::span<Device* const> devices) {
   kind_ = options_.executor;
   if (kind_ == GraphExecutor::Auto) {
-    DOPPEL_ASSIGN(kind_, preferred_executor(devices));
+    DOPPEL_ASSIGN(kind_, preferred_executor(devices, options_));
   }
   const bool is_aql = kind_ == GraphExecutor::Aql;
   DOPPEL_ASSIGN(plan_, make_plan(definition_, is_aql ? QueueKind::Aql : QueueKind::Pm4));
@@ -272,6 +273,7 @@ Result<uint64_t> Replay::launch(const GraphLaunchOptions& options) {
     const Status why = *std::exchange(refused_, std::nullopt);
     return std::unexpected(why);
   }
+  DOPPEL_TRY(check_alive());
   DOPPEL_TRY(check_variables());
   DOPPEL_TRY(apply_changes());
   DOPPEL_TRY(executor_->submit(options));
@@ -279,7 +281,18 @@ Result<uint64_t> Replay::launch(const GraphLaunchOptions& options) {
 }
 
 Result<> Replay::wait(uint64_t launch, const WaitOptions& options) const {
-  return launch == 0 ? Result<>() : executor_->wait(launch, options);
+  if (launch == 0) return {};
+  Result<> result = executor_->wait(launch, options);
+  if (!result && result.error().code() == StatusCode::DeviceFault) {
+    const std::scoped_lock lock(fault_mutex_);
+    if (!fault_) fault_ = result.error();
+  }
+  return result;
+}
+
+Result<> Replay::check_alive() const {
+  const std::scoped_lock lock(fault_mutex_);
+  return fault_ ? Result<>(std::unexpected(*fault_)) : Result<>();
 }
 
 Result<std::vector<GraphNodeProfile>> Replay::profile() const {

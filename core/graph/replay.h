@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -77,6 +78,7 @@ class Replay {
   /// Remembers the first error for the next launch; passes it on.
   Result<> refuse(Result<> result);
 
+  Result<> check_alive() const;
   Result<> check_variables() const;
   Result<> apply_changes();
 
@@ -91,6 +93,9 @@ class Replay {
   std::vector<NodeId> changed_, rebound_;      // since the last launch, in order of change
   std::vector<bool> is_changed_, is_rebound_;  // by node
   std::optional<Status> refused_;
+
+  mutable std::mutex fault_mutex_;
+  mutable std::optional<Status> fault_;  // the first DeviceFault that a wait met
 };
 
 }  // namespace doppel::graph
