@@ -3,10 +3,6 @@
 namespace doppel::isa {
 namespace {
 
-bool is_short_vector(Format format) {
-  return format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC;
-}
-
 Modifier modifier_of(const Instruction& inst) {
   const Format format = inst.format();
   const bool dpp_format = is_short_vector(format) || (inst.family != GfxFamily::Gfx10_3 &&
@@ -55,6 +51,41 @@ bool reads_literal(const Instruction& inst) {
   return inst.format() == Format::VOPD && inst.field(Field::SrcY0) == kLiteral;
 }
 
+bool is_source_code(uint32_t code, GfxFamily family) {
+  if (code >= kVgpr0 || code <= kInlineMinus16) return true;
+  if (code >= kSharedBase && code <= kPopsExitingWaveId) return true;
+  if (code >= kInlineHalf && code <= kInlineInv2Pi) return true;
+  if (code == kVccz || code == kExecz || code == kLdsDirect) {
+    return family == GfxFamily::Gfx10_3 || code != kLdsDirect;
+  }
+  return code == kScc || code == kLiteral;
+}
+
+/// What the fields must be beside the opcode: operand codes that exist, unused sources 0, OP_SEL
+/// only where an operand has halves. LLVM's rules; hardware may ignore some of the bits.
+bool is_well_formed(const Instruction& inst) {
+  const Row& row = *inst.row;
+  constexpr std::array kSources = {Field::Src0, Field::Src1, Field::Src2};
+  const bool vector =
+      inst.wide() || inst.format() == Format::VOP3P || is_short_vector(inst.format());
+  for (uint32_t i = 0; vector && i < kSources.size(); ++i) {
+    if (!inst.encoding->has(kSources[i])) continue;
+    if (i == 1 && inst.encoding->words == 1) continue;  // a bare VGPR number
+    const uint32_t code = inst.field(kSources[i]);
+    const bool used = i < row.sources() && !(i == 2 && row.has(Acc));
+    if (!used && inst.wide() && i > 0 && code != 0) return false;
+    if (i == 0 && inst.modifier != Modifier::None) continue;
+    if (used && !is_source_code(code, inst.family)) return false;
+  }
+  const bool scalar_dst = row.dst == OperandType::Mask || row.dst == OperandType::Sgpr;
+  if (inst.wide() && scalar_dst && inst.field(Field::Dst) > kExecHi) return false;
+  if (inst.format() == Format::VOP3 && inst.field(Field::OpSel) != 0 && !has_op_sel(row)) {
+    return false;
+  }
+  const bool buffer = inst.format() == Format::MUBUF || inst.format() == Format::MTBUF;
+  return !buffer || inst.field(Field::Soffset) != kLiteral;
+}
+
 const Row* row_for(const Encoding& encoding, GfxFamily family, std::span<const uint32_t> words) {
   if (encoding.format == Format::VOPD) {
     return find_row(family, Format::VOPD, encoding[Field::OpX].extract(words));
@@ -92,6 +123,7 @@ std::optional<Instruction> decode(GfxFamily family, std::span<const uint32_t> wo
       inst.words[inst.dwords] = words[inst.dwords];
       ++inst.dwords;
     }
+    if (!is_well_formed(inst)) return std::nullopt;
     return inst;
   }
   return std::nullopt;

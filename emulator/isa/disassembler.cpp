@@ -79,7 +79,10 @@ class Text {
     return register_text(index + kVgpr0, registers_of(type));
   }
   std::string source(uint32_t code, OperandType type) const {
-    return source_text(canonical(code), type, in_.literal());
+    // Scalar operands have no halves: a literal is written whole.
+    const bool scalar = in_.encoding->words == 1 && !is_short_vector(in_.format());
+    return source_text(canonical(code), scalar && is_16bit(type) ? OperandType::B32 : type,
+                       in_.literal());
   }
   std::string mask(uint32_t code) const { return mask_text(canonical(code), wave64_); }
   std::string literal() const { return fmt::format("0x{:x}", in_.literal()); }
@@ -97,7 +100,9 @@ class Text {
         operand(literal());
       } else if (info(type).kind == OperandKind::Immediate) {
         const Field field = in_.format() == Format::SOPP ? Field::Simm16 : Field::Src0;
-        operand(immediate_text(type, in_.field(field), in_.family));
+        const uint32_t value = in_.field(field);
+        if (type == OperandType::OptionalImm16 && value == 0) continue;
+        operand(immediate_text(type, value, in_.family));
       } else {
         const uint32_t index = row_.has(KMul) && i == 2 ? 1 : i;
         if (index >= kFields.size() || !in_.encoding->has(kFields[index])) continue;
@@ -121,6 +126,7 @@ class Text {
     }
     const uint32_t registers = row_.dst != OperandType::None ? registers_of(row_.dst) : 1;
     if (has_register) operand(sgpr(dst, registers));
+    if (immediate == OperandType::Imm16 && has_register) immediate = OperandType::Hex16;
     operand(immediate_text(immediate, value, in_.family));
   }
 
@@ -141,6 +147,7 @@ class Text {
         scalar_offset();
       }
     }
+    if (row_.dst == OperandType::None) return;
     flag(Field::Glc, "glc");
     flag(Field::Dlc, "dlc");
   }
@@ -353,11 +360,21 @@ class Text {
     return {false, false};
   }
 
+  /// NEG and ABS of other operands mean nothing; LLVM does not print them either.
+  bool has_sign(uint32_t i) const {
+    const OperandType type = row_.src[i];
+    const bool select = row_.has(CarryIn) && !row_.has(CarryOut);
+    const OperandKind kind = info(type).kind;
+    if (kind == OperandKind::PackedFloat) return in_.format() != Format::VOP3P;
+    return kind == OperandKind::Float ||
+           (select && (type == OperandType::B32 || type == OperandType::B16));
+  }
+
   std::string modified_source(uint32_t i, uint32_t code) const {
     OperandType type = row_.src[i];
     if (type == OperandType::Sgpr || type == OperandType::VgprOnly) type = OperandType::B32;
     std::string text = source(code, type);
-    const auto [neg, abs] = sign_modifiers(i);
+    const auto [neg, abs] = has_sign(i) ? sign_modifiers(i) : std::pair{false, false};
     if (abs) text = fmt::format("|{}|", text);
     if (neg) {
       const bool number = !abs && !text.empty() && text[0] != 'v' && text[0] != 's';
@@ -381,7 +398,7 @@ class Text {
   void vector_modifiers() {
     if (in_.format() == Format::VOP3P) {
       packed_modifiers();
-    } else if (const uint32_t op_sel = in_.field(Field::OpSel); op_sel != 0) {
+    } else if (const uint32_t op_sel = in_.field(Field::OpSel); op_sel != 0 && has_op_sel(row_)) {
       const uint32_t sources = row_.sources();
       modifier("op_sel:[{}]", bit_list(sources + 1, [&](uint32_t i) {
                  return (op_sel >> (i == sources ? 3 : i) & 1) != 0;
@@ -392,7 +409,7 @@ class Text {
     const uint32_t clamp = sdwa ? in_.modifier_field(Field::Clamp) : in_.field(Field::Clamp);
     if (clamp != 0) modifier("clamp");
     constexpr std::array<std::string_view, 4> kOmod = {"", "mul:2", "mul:4", "div:2"};
-    if (omod != 0) modifier("{}", kOmod[omod]);
+    if (omod != 0 && info(row_.dst).kind == OperandKind::Float) modifier("{}", kOmod[omod]);
     if (in_.format() == Format::VINTERP) modifier("wait_exp:{}", in_.field(Field::WaitExp));
     if (in_.modifier == Modifier::Dpp8) dpp8_modifiers();
     if (in_.modifier == Modifier::Dpp16) dpp16_modifiers();

@@ -36,6 +36,11 @@ inline constexpr size_t kFormatCount = 20;
 
 std::string_view to_string(Format format);
 
+/// The 32-bit vector formats, which VOP3 and the modifier dwords extend.
+constexpr bool is_short_vector(Format format) {
+  return format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC;
+}
+
 enum class Field : uint8_t {
 #define FIELD(letter, name) name,
 #include "emulator/isa/encodings.inc"

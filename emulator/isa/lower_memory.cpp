@@ -11,9 +11,10 @@ uint32_t sign_extended(uint32_t value, uint32_t width) {
 }  // namespace
 
 void Lowering::lower_smem() {
-  inst_.sdst = scalar_destination(in_.field(Field::Dst));
+  inst_.sdst = scalar_destination(aligned_sgpr(in_.field(Field::Dst), registers_of(row_->dst)));
   use_sgprs(inst_.sdst, registers_of(row_->dst));
-  inst_.saddr = static_cast<uint16_t>(in_.field(Field::Sbase) * 2);
+  const uint32_t sbase = in_.field(Field::Sbase) * 2;
+  inst_.saddr = static_cast<uint16_t>(aligned_sgpr(sbase, registers_of(row_->src[0])));
   inst_.soffset = static_cast<uint16_t>(canonical(in_.field(Field::Soffset)));
   inst_.literal = sign_extended(in_.field(Field::Offset), (*in_.encoding)[Field::Offset].width);
   inst_.site = code_.new_site();

@@ -9,7 +9,7 @@ constexpr std::array kSourceFields = {Field::Src0, Field::Src1};
 
 void Lowering::lower_scalar() {
   if (in_.encoding->has(Field::Dst) && row_->dst != OperandType::None) {
-    inst_.sdst = scalar_destination(in_.field(Field::Dst));
+    inst_.sdst = scalar_destination(aligned_sgpr(in_.field(Field::Dst), registers_of(row_->dst)));
     use_sgprs(inst_.sdst, registers_of(row_->dst));
   }
   if (in_.encoding->has(Field::Simm16)) set_immediate();
@@ -60,7 +60,7 @@ void Lowering::set_scalar_source(uint32_t i, std::optional<uint32_t> code, Opera
   } else if (const auto special = special_place(*code)) {
     place = *special;
   } else {
-    const uint32_t slot = canonical(*code);
+    const uint32_t slot = aligned_sgpr(canonical(*code), registers_of(type));
     use_sgprs(slot, registers_of(type));
     unsupported_source_ |= !is_scalar_register(slot);
     place = {static_cast<int64_t>(offsetof(emu::Wave, s) + (slot & 0x7f) * 4), Base::Wave};

@@ -8,10 +8,6 @@ namespace {
 
 constexpr uint32_t kLowRegisters = 128;  // addressable by half in the 32-bit encodings of gfx11
 
-bool is_16bit(OperandType type) {
-  return type == OperandType::F16 || type == OperandType::B16 || type == OperandType::I16 ||
-         type == OperandType::U16 || type == OperandType::BF16;
-}
 bool is_packed_16bit(OperandType type) {
   return type == OperandType::Pk2F16 || type == OperandType::Pk2BF16 ||
          type == OperandType::Pk2I16 || type == OperandType::Pk2U16;
@@ -40,6 +36,8 @@ void Lowering::lower_vector(Scope scope) {
   } else if (in_.modifier != Modifier::None) {
     set_sdwa(codes);
   }
+  // Indexed moves find their source register themselves.
+  unsupported_source_ |= in_.modifier != Modifier::None && row_->src[0] == OperandType::VgprOnly;
   if (row_->has(CarryIn)) set_mask_source(in_.encoding->words == 1 ? uint32_t{kVccLo} : codes[2]);
   for (uint32_t i = 0; i < row_->sources(); ++i) {
     if (row_->src[i] == OperandType::Mask) continue;
@@ -120,7 +118,7 @@ void Lowering::set_vector_source(uint32_t i, uint32_t code, OperandType type) {
     place = *special;
     scalar = true;
   } else {
-    const uint32_t slot = canonical(code);
+    const uint32_t slot = aligned_sgpr(canonical(code), count);
     use_sgprs(slot, count);
     unsupported_source_ |= !is_scalar_register(slot);
     place = {static_cast<int64_t>(offsetof(emu::Wave, s) + (slot & 0x7f) * 4), Base::Wave};

@@ -27,6 +27,7 @@ constexpr std::array<uint64_t, 9> kDouble = {
 uint64_t float_constant(uint32_t index, OperandType type) {
   switch (type) {
     case OperandType::F16:
+    case OperandType::F16Bits:
     case OperandType::B16:
     case OperandType::I16:
     case OperandType::U16:

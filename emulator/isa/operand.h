@@ -33,6 +33,11 @@ struct OperandTypeInfo {
 };
 
 const OperandTypeInfo& info(OperandType type);
+/// Types that take half a register.
+constexpr bool is_16bit(OperandType type) {
+  return type == OperandType::F16 || type == OperandType::F16Bits || type == OperandType::B16 ||
+         type == OperandType::I16 || type == OperandType::U16 || type == OperandType::BF16;
+}
 inline uint32_t registers_of(OperandType type) {
   return info(type).registers;
 }
@@ -82,6 +87,13 @@ constexpr bool is_inline_constant(uint32_t code) {
 /// A register of the scalar file, VCC, TTMP, NULL, M0 and EXEC included.
 constexpr bool is_scalar_register(uint32_t code) {
   return code <= kExecHi;
+}
+
+/// SGPR tuples begin at even numbers, from four registers on at multiples of four: hardware ignores
+/// the low bits of the code.
+constexpr uint32_t aligned_sgpr(uint32_t code, uint32_t registers) {
+  if (code > kExecHi || registers < 2) return code;
+  return code & ~(registers < 4 ? 1u : 3u);
 }
 
 /// The bits an inline constant has as an operand of `type` (64-bit types fill 64 bits).

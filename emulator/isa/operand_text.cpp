@@ -43,8 +43,7 @@ std::string inline_text(uint32_t code, OperandType type) {
   if (code < kInlineHalf) {
     return fmt::format("{}", static_cast<int32_t>(inline_constant(code, OperandType::I32)));
   }
-  const bool integer16 = type == OperandType::I16 || type == OperandType::U16 ||
-                         type == OperandType::Pk2I16 || type == OperandType::Pk2U16;
+  const bool integer16 = type == OperandType::I16 || type == OperandType::U16;
   if (integer16) return fmt::format("0x{:x}", inline_constant(code, OperandType::F16));
   if (code == kInlineInv2Pi) {
     return registers_of(type) == 2 ? "0.15915494309189532" : "0.15915494";
@@ -132,6 +131,7 @@ std::string delay_text(uint32_t value) {
 }  // namespace
 
 std::string register_text(uint32_t code, uint32_t registers) {
+  if (code < kVgpr0) code = aligned_sgpr(code, registers);
   if (code >= kVgpr0) return range_text("v", code - kVgpr0, registers);
   if (code < kSgprEnd) return range_text("s", code, registers);
   if (code >= kTtmp0 && code < kTtmpEnd) return range_text("ttmp", code - kTtmp0, registers);
@@ -154,7 +154,7 @@ std::string register_text(uint32_t code, uint32_t registers) {
 }
 
 std::string source_text(uint32_t code, OperandType type, uint32_t literal) {
-  if (code == kLiteral) return fmt::format("0x{:x}", literal);
+  if (code == kLiteral) return fmt::format("0x{:x}", is_16bit(type) ? literal & 0xffff : literal);
   if (is_inline_constant(code)) return inline_text(code, type);
   const std::string_view special = name_of(kSpecial, code);
   if (!special.empty()) return std::string(special);
@@ -177,6 +177,7 @@ std::string immediate_text(OperandType type, uint32_t value, GfxFamily family) {
     case OperandType::DelayAlu:
       return delay_text(value);
     case OperandType::Imm16:
+    case OperandType::OptionalImm16:
     case OperandType::Label:
       return fmt::format("{}", value);
     default:

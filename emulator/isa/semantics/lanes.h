@@ -72,6 +72,10 @@ struct LaneValue<BF16> {
   using type = uint16_t;
 };
 template <>
+struct LaneValue<F16Bits> {
+  using type = uint16_t;
+};
+template <>
 struct LaneValue<B16> {
   using type = uint16_t;
 };

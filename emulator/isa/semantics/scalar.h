@@ -13,8 +13,8 @@ template <OperandType T>
 constexpr bool is_scalar_pair = T == B64 || T == I64 || T == U64;
 template <OperandType T>
 constexpr bool is_immediate =
-    T == Imm16 || T == Hex16 || T == SImm16 || T == Label || T == HwReg || T == SendMsg ||
-    T == SendMsgRtn || T == WaitCnt || T == DepCtr || T == DelayAlu;
+    T == Imm16 || T == Hex16 || T == OptionalImm16 || T == SImm16 || T == Label || T == HwReg ||
+    T == SendMsg || T == SendMsgRtn || T == WaitCnt || T == DepCtr || T == DelayAlu;
 
 template <OperandType T>
 auto scalar_source(const Wave& wave, const Inst& inst, uint32_t index) {

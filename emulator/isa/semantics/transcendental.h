@@ -15,7 +15,7 @@ inline constexpr auto frsq = [](auto a) {
   return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
 };
 
-/// The C library's exp2f: within 0.51 ulp, and what the captured kernels' results were computed with.
+/// The C library's exp2f: within 0.51 ulp, and what the captured kernels' results come from.
 inline constexpr auto fexp = [](float x) { return std::exp2(x); };
 
 /// Base-2 logarithm of a positive finite float.

@@ -69,8 +69,8 @@ void load_matrix(const MatrixOperand& operand, const InstExtra& extra, uint32_t 
   }
 }
 
-/// The products are summed in order of k; C is added last. (Hardware's order is not documented; this
-/// is the one of the captured kernels' results.)
+/// The products are summed in order of k; C is added last. Hardware's order is not documented; this
+/// is that of the captured kernels' results.
 inline float dot_line(const float (&a)[16], const float (&b)[16], float c) {
   float sum = 0.0f;
   for (int k = 0; k < 16; ++k) sum += a[k] * b[k];
