@@ -235,8 +235,8 @@ class GraphExec {
   Result<> set_pattern(GraphNode node, uint32_t pattern);
 
   /// Submits all nodes, or none: the reason is then in the GraphLaunch. Waits only for ring space,
-  /// and for the previous launch if something was changed (with AQL always). Once a launch has met a
-  /// DeviceFault, later ones are refused with it: a stopped queue does not come back.
+  /// and for the previous launch if something was changed (with AQL always). Once a launch has met
+  /// a DeviceFault, later ones are refused with it: a stopped queue does not come back.
   GraphLaunch launch(const GraphLaunchOptions& options = {});
 
   /// Which executor runs it.

@@ -5,18 +5,16 @@
 
 #include "core/abi/hsa_aql.h"
 #include "core/assert.h"
+#include "core/packets/sdma.h"
 
 namespace doppel::kfd {
 namespace {
 
 constexpr uint32_t kAqlPacketDwords = doppel::abi::kAqlPacketBytes / sizeof(uint32_t);
 constexpr uint32_t kSdmaNop = 0;
+constexpr uint32_t kSdmaIndirect = 4;  // opcode
 constexpr uint64_t kSdmaUnit = 8;  // dwords
 
-/// Dwords from `at` to the next multiple of the unit.
-constexpr uint64_t to_sdma_unit(uint64_t at) {
-  return (kSdmaUnit - at % kSdmaUnit) % kSdmaUnit;
-}
 
 /// Calls `visit(first, count)` for each packet of the stream.
 template <class Visit>
@@ -56,21 +54,31 @@ uint64_t RingBuffer::capacity() const {
   return ring_.size() - (kind_ == QueueKind::Aql ? kAqlPacketDwords : 1);
 }
 
-// Padding before a packet is shorter than the packet: half a ring holds any stream of packets, but
-// for the padding at its end.
+// Padding before a packet is shorter than the packet: half a ring holds any stream of packets (with
+// an INDIRECT among them, one that is a unit shorter).
 uint64_t RingBuffer::max_stream() const {
-  return kind_ == QueueKind::Sdma ? capacity() / 2 - kSdmaUnit : capacity();
+  return kind_ == QueueKind::Sdma ? capacity() / 2 : capacity();
+}
+
+uint64_t RingBuffer::sdma_lead(const CommandStream& stream) const {
+  const bool calls = std::ranges::any_of(stream.packet_starts(), [&](uint32_t start) {
+    return sdma::Header{stream.dwords()[start]}.op() == kSdmaIndirect;
+  });
+  if (!calls) return 0;
+  const uint64_t to_unit = (kSdmaUnit - put_ % kSdmaUnit) % kSdmaUnit;
+  const uint64_t tail = ring_.size() - put_ % ring_.size();
+  return to_unit + stream.size() <= tail ? to_unit : tail;
 }
 
 uint64_t RingBuffer::needed(const CommandStream& stream) const {
   if (kind_ != QueueKind::Sdma) return stream.size();
-  uint64_t end = put_;
+  uint64_t end = put_ + sdma_lead(stream);
   for_each_packet(stream, [&](size_t, size_t count) {
     const uint64_t tail = ring_.size() - end % ring_.size();
     if (count > tail) end += tail;
     end += count;
   });
-  return end + to_sdma_unit(end) - put_;
+  return end - put_;
 }
 
 uint64_t RingBuffer::free_dwords(uint64_t read_pointer) const {
@@ -96,12 +104,12 @@ void RingBuffer::pad(uint64_t dwords) {
 }
 
 void RingBuffer::write_sdma(const CommandStream& stream) {
+  pad(sdma_lead(stream));
   for_each_packet(stream, [&](size_t first, size_t count) {
     const uint64_t tail = ring_.size() - put_ % ring_.size();
     if (count > tail) pad(tail);
     copy(stream.dwords().subspan(first, count));
   });
-  pad(to_sdma_unit(put_));
 }
 
 void RingBuffer::write_aql(std::span<const uint32_t> dwords) {

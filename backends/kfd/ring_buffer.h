@@ -2,10 +2,10 @@
 // is left, and how a stream is laid down so that its reader never sees half a packet.
 //
 //   PM4   dwords; packets may wrap around the end of the ring.
-//   SDMA  bytes; a packet must not wrap, so that NOP dwords fill the rest of the ring. Streams
-//   begin
-//         at multiples of 8 dwords: an INDIRECT packet has to end at one, and its encoder only
-//         knows its place in the stream (Linux kernel, sdma_v6_0_ring_emit_ib).
+//   SDMA  bytes; a packet must not wrap, so that NOP dwords fill the rest of the ring. A stream
+//         with an INDIRECT packet, which has to end at a multiple of 8 dwords (Linux kernel,
+//         sdma_v6_0_ring_emit_ib), begins at one and stays in one piece: who encodes it only
+//         knows the packet's place in the stream.
 //   AQL   64-byte packets; the reader looks at headers, so that each is stored last.
 //
 // Pointers are monotonic and 64 bits wide; a place is the pointer modulo the ring's size. Knows
@@ -50,6 +50,8 @@ class RingBuffer {
   uint64_t capacity() const;
   void copy(std::span<const uint32_t> dwords);
   void pad(uint64_t dwords);
+  /// Dwords of padding before a stream.
+  uint64_t sdma_lead(const CommandStream& stream) const;
   void write_sdma(const CommandStream& stream);
   void write_aql(std::span<const uint32_t> dwords);
 
