@@ -29,8 +29,6 @@ struct Options {
   std::string gpu = "gfx1100";
   std::string count;
   std::string seed;
-  std::string trace;
-  std::string stats;
   std::vector<std::string> command;
 };
 
@@ -61,10 +59,6 @@ void prepend_preload(const std::string& library) {
   setenv("LD_PRELOAD", all.c_str(), 1);
 }
 
-std::string absolute(const std::string& path) {
-  return std::filesystem::absolute(path).string();
-}
-
 Result<> prepare(const Options& options) {
   const std::string gpu = specification(options);
   DOPPEL_TRY(mock::parse_machine(gpu));
@@ -73,8 +67,6 @@ Result<> prepare(const Options& options) {
   prepend_preload(library);
   setenv("DOPPEL_GPU", gpu.c_str(), 1);
   setenv("DOPPEL_ROOT", directory.c_str(), 1);
-  if (!options.trace.empty()) setenv("DOPPEL_TRACE", absolute(options.trace).c_str(), 1);
-  if (!options.stats.empty()) setenv("DOPPEL_STATS", absolute(options.stats).c_str(), 1);
   return {};
 }
 
@@ -103,9 +95,6 @@ void add_run(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option("--count", options->count, "Number of GPUs (1 to 8)");
   command->add_option("--seed", options->seed, "Seed of the scheduler");
-  command->add_option("--trace", options->trace, "Write driver calls and faults as JSON lines");
-  command->add_option("--stats", options->stats,
-                      "Write the counters as JSON when the program ends");
   command->add_option("command", options->command, "The program and its arguments, after --")
       ->required();
   command->callback([options, &status] { status = run(*options); });

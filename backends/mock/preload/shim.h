@@ -4,8 +4,7 @@
 // ever destroyed. A forked child starts anew, as it does with the real driver.
 //
 // Environment: DOPPEL_GPU (specification, default "mock:gfx1100"), DOPPEL_ROOT (a directory for the
-// machine's files; without it one is made and removed at exit), DOPPEL_TRACE (a file for JSON
-// lines), DOPPEL_STATS (a file for counters).
+// machine's files; without it one is made and removed at exit).
 #pragma once
 
 #include <cstdint>
