@@ -39,6 +39,7 @@ class Worker {
     first_scratch_slot_ = first_scratch_slot;
     context_.vm = launch.dispatch.vm;
     context_.clock = &clock;
+    context_.log = launch.dispatch.log;
     context_.tlb = tlb_.data();
     tlb_.fill({});
     resident_.clear();
@@ -302,6 +303,8 @@ std::expected<void, Fault> Dispatcher::start(const Dispatch& dispatch) {
   launch.waves = (items + launch.lanes - 1) / launch.lanes;
   impl.active_workers =
       static_cast<uint32_t>(std::min<uint64_t>(impl.workers.size(), launch.workgroups()));
+  // An observer wants one order of accesses.
+  if (dispatch.log) impl.active_workers = 1;
   if (Rsrc2(dispatch.rsrc2).scratch() && dispatch.scratch_waves != 0) {
     if (dispatch.scratch_waves < launch.waves) {
       return std::unexpected(bad_dispatch(

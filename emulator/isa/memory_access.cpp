@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "emulator/dispatch/workgroup.h"
 #include "emulator/wave/wave.h"
 
 namespace doppel::isa {
@@ -18,16 +19,41 @@ bool stop(emu::Wave& wave, const Inst* inst, int lane, Fault fault) {
   return false;
 }
 
+uint32_t wave_number(const emu::Wave& wave) {
+  return static_cast<uint32_t>(wave.workgroup->linear() * wave.workgroup->wave_count()) +
+         wave.index;
+}
+
+/// An access of one lane, or a scalar one (-1).
+void record(const emu::Wave& wave, const Inst* inst, int lane, uint64_t va, uint64_t bytes,
+            emu::AccessMode mode) {
+  if (lane < 0) return record_scalar(wave, inst, va, bytes);
+  wave.context->log->range(inst->pc, wave_number(wave), static_cast<uint32_t>(lane), va, bytes,
+                           mode);
+}
+
 }  // namespace
+
+void record_lanes(const emu::Wave& wave, const Inst* inst, const uint64_t* va, uint32_t exec,
+                  uint32_t bytes, emu::AccessMode mode) {
+  wave.context->log->lanes(inst->pc, wave_number(wave), wave.half * emu::kHalfLanes, va, exec,
+                           bytes, mode);
+}
+
+void record_scalar(const emu::Wave& wave, const Inst* inst, uint64_t va, uint64_t bytes) {
+  wave.context->log->range(inst->pc, wave_number(wave), 0, va, bytes, emu::AccessMode::ScalarRead);
+}
 
 bool read_memory(emu::Wave& wave, const Inst* inst, int lane, uint64_t va,
                  std::span<std::byte> out) {
+  if (wave.context->log) record(wave, inst, lane, va, out.size(), emu::AccessMode::Read);
   auto read = wave.context->vm->read(va, out);
   return read ? true : stop(wave, inst, lane, emu::to_fault(read.error()));
 }
 
 bool write_memory(emu::Wave& wave, const Inst* inst, int lane, uint64_t va,
                   std::span<const std::byte> data) {
+  if (wave.context->log) record(wave, inst, lane, va, data.size(), emu::AccessMode::Write);
   auto written = wave.context->vm->write(va, data);
   return written ? true : stop(wave, inst, lane, emu::to_fault(written.error()));
 }

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "emulator/isa/inst.h"
+#include "emulator/memory/access_log.h"
 #include "emulator/memory/gpu_vm.h"
 
 namespace doppel::isa {
@@ -18,6 +19,12 @@ bool read_memory(emu::Wave& wave, const Inst* inst, int lane, uint64_t va,
                  std::span<std::byte> out);
 bool write_memory(emu::Wave& wave, const Inst* inst, int lane, uint64_t va,
                   std::span<const std::byte> data);
+
+/// Tells the dispatch's access log, which there is, of an access to GPU memory: of the lanes in
+/// `exec` of the running half at va[lane], or of a scalar one.
+void record_lanes(const emu::Wave& wave, const Inst* inst, const uint64_t* va, uint32_t exec,
+                  uint32_t bytes, emu::AccessMode mode);
+void record_scalar(const emu::Wave& wave, const Inst* inst, uint64_t va, uint64_t bytes);
 
 /// No extent holds [va, va + bytes) and permits the access: false.
 bool raise_inaccessible(emu::Wave& wave, const Inst* inst, int lane, uint64_t va, uint64_t bytes,

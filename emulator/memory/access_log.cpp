@@ -78,17 +78,16 @@ void AccessLog::range(uint64_t pc, uint32_t wave, uint32_t lane, uint64_t va, ui
 }
 
 void AccessLog::lanes(uint64_t pc, uint32_t wave, uint32_t first_lane, const uint64_t* va,
-                      uint64_t exec, uint32_t size, AccessMode mode, bool contiguous) {
-  if (exec == 0) return;
-  if (contiguous) {
+                      uint32_t exec, uint32_t size, AccessMode mode) {
+  while (exec != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(exec));
-    const auto count = static_cast<uint64_t>(std::popcount(exec));
-    range(pc, wave, first_lane + first, va[first], count * size, mode);
-    return;
-  }
-  for (; exec != 0; exec &= exec - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(exec));
-    range(pc, wave, first_lane + lane, va[lane], size, mode);
+    uint64_t end = va[first];
+    // Lanes whose bytes follow one another are one range.
+    for (uint32_t lane = first; lane < 32 && (exec >> lane & 1) && va[lane] == end; ++lane) {
+      end += size;
+      exec &= exec - 1;
+    }
+    range(pc, wave, first_lane + first, va[first], end - va[first], mode);
   }
 }
 

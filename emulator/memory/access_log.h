@@ -59,10 +59,10 @@ class AccessLog {
     std::array<Origin, kLines> reader{}, writer{};
   };
 
-  /// A load, store or atomic of `size` bytes at va[l] for the lanes in `exec`. `contiguous`: lane
-  /// l's bytes lie directly behind lane l - 1's.
-  void lanes(uint64_t pc, uint32_t wave, uint32_t first_lane, const uint64_t* va, uint64_t exec,
-             uint32_t size, AccessMode mode, bool contiguous);
+  /// A load, store or atomic of `size` bytes at va[l] for the lanes l in `exec`, which are numbered
+  /// in their wave from `first_lane` on.
+  void lanes(uint64_t pc, uint32_t wave, uint32_t first_lane, const uint64_t* va, uint32_t exec,
+             uint32_t size, AccessMode mode);
 
   /// One range.
   void range(uint64_t pc, uint32_t wave, uint32_t lane, uint64_t va, uint64_t size,

@@ -28,6 +28,7 @@ class CodeCache;
 
 namespace doppel::emu {
 
+class AccessLog;
 class Workgroup;
 
 inline constexpr uint32_t kHalfLanes = 32;
@@ -56,6 +57,7 @@ struct ExecutionContext {
   const Clock* clock = nullptr;
   TlbEntry* tlb = nullptr;        // one entry per access site of the program
   TlbEntry scalar_tlb;            // SMEM and instruction fetch
+  AccessLog* log = nullptr;       // of the dispatch, while somebody observes it
   uint64_t lds_out_of_range = 0;  // LDS accesses beyond the allocation (reads give 0)
 };
 

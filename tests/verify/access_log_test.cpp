@@ -13,7 +13,7 @@ TEST(AccessLog, ContiguousLanesAreOneRange) {
   AccessLog log;
   std::array<uint64_t, 32> va{};
   for (uint64_t lane = 0; lane < 32; ++lane) va[lane] = kVa + 32 + lane * 4;
-  log.lanes(0x100, 7, 0, va.data(), 0xffffffff, 4, AccessMode::Write, true);
+  log.lanes(0x100, 7, 0, va.data(), 0xffffffff, 4, AccessMode::Write);
   const AccessLog::Page& page = log.page(kVa / 4096);
   EXPECT_EQ(page.written[0], 0xffffffff00000000u);
   EXPECT_EQ(page.written[1], ~uint64_t{0});
@@ -26,7 +26,7 @@ TEST(AccessLog, ContiguousLanesAreOneRange) {
 TEST(AccessLog, ScatteredLanesKeepTheirLane) {
   AccessLog log;
   const std::array<uint64_t, 4> va{kVa, kVa + 4096, kVa + 64, kVa + 9000};
-  log.lanes(0x200, 1, 32, va.data(), 0b1011, 8, AccessMode::Read, false);
+  log.lanes(0x200, 1, 32, va.data(), 0b1011, 8, AccessMode::Read);
   EXPECT_EQ(log.page_numbers().size(), 3u);
   EXPECT_EQ(log.page(kVa / 4096).read[0], 0xffu);
   EXPECT_EQ(log.page(kVa / 4096).read[1], 0u);

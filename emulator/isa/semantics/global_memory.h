@@ -88,6 +88,16 @@ inline bool open_window(const Wave& wave, const Inst& inst, const LaneAddresses&
   return true;
 }
 
+/// Tells the access log of the lanes' elements, if there is one.
+inline void note_lanes(const Wave& wave, const Inst* inst, const LaneAddresses& addresses,
+                       uint32_t exec, uint32_t bytes, emu::AccessMode mode) {
+  if (wave.context->log == nullptr) [[likely]]
+    return;
+  uint64_t va[kLanes];
+  for (uint32_t l = 0; l < kLanes; ++l) va[l] = exec >> l & 1 ? addresses[l] : 0;
+  record_lanes(wave, inst, va, exec, bytes, mode);
+}
+
 /// One lane's element from GPU memory, across extents if need be.
 template <OperandType T>
 bool load_lane(Wave& wave, const Inst* inst, uint32_t lane, uint64_t va, uint32_t* out) {
@@ -122,6 +132,7 @@ bool load_from(Wave& wave, const Inst* inst, const LaneAddresses& addresses, uin
                uint32_t* out) {
   Window window;
   if (open_window(wave, *inst, addresses, exec, element_bytes<T>(), Access::Read, window)) {
+    note_lanes(wave, inst, addresses, exec, element_bytes<T>(), emu::AccessMode::Read);
     gather<T>(window, out);
     return true;
   }
@@ -134,6 +145,7 @@ bool store_to(Wave& wave, const Inst* inst, const LaneAddresses& addresses, uint
               const uint32_t* data) {
   Window window;
   if (open_window(wave, *inst, addresses, exec, element_bytes<T>(), Access::Write, window)) {
+    note_lanes(wave, inst, addresses, exec, element_bytes<T>(), emu::AccessMode::Write);
     scatter<T>(window, data, exec);
     return true;
   }

@@ -19,6 +19,11 @@ inline bool resolve_atomic(Wave& wave, const Inst* inst, uint32_t lane, uint64_t
   const int number = wave_lane(wave, lane);
   if (address % bytes != 0) return raise_misaligned(wave, inst, number, address, bytes);
   place.host = translate(wave, wave.context->tlb[inst->site], address, bytes, Access::ReadWrite);
+  if (wave.context->log) [[unlikely]] {
+    std::array<uint64_t, kLanes> va{};
+    va[lane] = address;
+    record_lanes(wave, inst, va.data(), 1u << lane, bytes, emu::AccessMode::Atomic);
+  }
   return place.host != nullptr ||
          raise_inaccessible(wave, inst, number, address, bytes, Access::ReadWrite);
 }

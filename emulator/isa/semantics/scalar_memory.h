@@ -12,6 +12,8 @@ inline const Inst* load_scalars(Wave& wave, const Inst* inst, uint64_t va, uint3
   const std::byte* host =
       translate(wave, wave.context->tlb[inst->site], va, uint64_t{dwords} * 4, Access::Read);
   if (host != nullptr) {
+    if (wave.context->log) [[unlikely]]
+      record_scalar(wave, inst, va, uint64_t{dwords} * 4);
     std::memcpy(destination, host, dwords * 4);
   } else {
     const std::span bytes(reinterpret_cast<std::byte*>(destination), dwords * 4);
