@@ -19,11 +19,11 @@ namespace doppel::verify {
 
 /// Memory that was mapped once.
 struct Buffer {
-  std::string name;       // "vram 3", or what the user calls it
-  uint64_t host = 0;      // where its bytes are, or were
-  uint64_t size = 0;      // bytes, whole pages
-  uint64_t asked = 0;     // bytes that the user asked for, if known; else `size`
-  uint64_t va = 0;        // GPU address of its first mapping
+  std::string name;         // "vram 3", or what the user calls it
+  uint64_t host = 0;        // where its bytes are, or were
+  uint64_t size = 0;        // bytes, whole pages
+  uint64_t asked = 0;       // bytes that the user asked for, if known; else `size`
+  uint64_t va = 0;          // GPU address of its first mapping
   uint64_t allocation = 0;  // the driver's handle
   emu::MemoryKind kind = emu::MemoryKind::Vram;
   bool coherent = false;
