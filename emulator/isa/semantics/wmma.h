@@ -10,17 +10,21 @@
 
 DOPPEL_BEGIN_LEVEL
 
+/// A or B: element k of line (row or column) l at [k][l]; 16 of the 32 columns count.
 struct Matrix {
-  float a[16][16];  // [row][k]
-  float b[16][16];  // [column][k]
+  alignas(64) float at[16][kLanes];
 };
 
 /// How an element type sits in A, B, C and D.
 struct WmmaF16Elements {
+  static void load(const uint32_t* bits, float* values) { halves_to_floats(bits, values); }
   static float load(uint32_t bits) { return half_to_float(bits); }
   static uint32_t store(float value) { return float_to_half(value); }
 };
 struct WmmaBF16Elements {
+  static void load(const uint32_t* bits, float* values) {
+    for (int l = 0; l < kLanes; ++l) values[l] = bfloat_to_float(bits[l] & 0xffff);
+  }
   static float load(uint32_t bits) { return bfloat_to_float(bits); }
   static uint32_t store(float value) { return float_to_bfloat(value); }
 };
@@ -57,24 +61,28 @@ inline float modified_c(float value, const InstExtra& extra) {
 
 template <class Elements>
 void load_matrix(const MatrixOperand& operand, const InstExtra& extra, uint32_t source,
-                 float (&out)[16][16]) {
+                 Matrix& matrix) {
   const uint32_t flip = ((extra.neg >> source & 1) != 0 ? 0x8000u : 0) |
                         ((extra.neg_hi >> source & 1) != 0 ? 0x80000000u : 0);
-  for (uint32_t line = 0; line < 16; ++line) {
-    for (uint32_t i = 0; i < 8; ++i) {
-      const uint32_t pair = operand.at(i, line) ^ flip;
-      out[line][2 * i] = Elements::load(pair & 0xffff);
-      out[line][2 * i + 1] = Elements::load(pair >> 16);
+  for (uint32_t i = 0; i < 8; ++i) {
+    alignas(64) uint32_t low[kLanes], high[kLanes];
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      low[l] = operand.at(i, l) ^ flip;
+      high[l] = low[l] >> 16;
     }
+    Elements::load(low, matrix.at[2 * i]);
+    Elements::load(high, matrix.at[2 * i + 1]);
   }
 }
 
-/// The products are summed in order of k; C is added last. Hardware's order is not documented; this
-/// is that of the captured kernels' results.
-inline float dot_line(const float (&a)[16], const float (&b)[16], float c) {
-  float sum = 0.0f;
-  for (int k = 0; k < 16; ++k) sum += a[k] * b[k];
-  return sum + c;
+/// Row `row` of A * B. The products are summed in order of k, C is added last: hardware's order is
+/// not documented, this is that of the captured kernels' results.
+inline void multiply_row(const Matrix& a, const Matrix& b, uint32_t row, float (&sums)[16]) {
+  for (float& sum : sums) sum = 0.0f;
+  for (int k = 0; k < 16; ++k) {
+    const float factor = a.at[k][row];
+    for (int column = 0; column < 16; ++column) sums[column] += factor * b.at[k][column];
+  }
 }
 
 template <class Elements, bool kWideResult>
@@ -86,21 +94,25 @@ struct wmma_float {
     static constexpr InstExtra kNoModifiers{};
     const InstExtra& extra = inst->extra != nullptr ? *inst->extra : kNoModifiers;
     const MatrixOperand a(wave, *inst, 0), b(wave, *inst, 1), c(wave, *inst, 2);
-    Matrix m;
-    load_matrix<Elements>(a, extra, 0, m.a);
-    load_matrix<Elements>(b, extra, 1, m.b);
+    Matrix rows, columns;
+    load_matrix<Elements>(a, extra, 0, rows);
+    load_matrix<Elements>(b, extra, 1, columns);
     const uint32_t groups = wave.lanes / 16;
     const uint32_t shift = !kWideResult && (extra.op_sel & 4) != 0 ? 16 : 0;
     const uint32_t first = inst->vdst / static_cast<uint32_t>(sizeof(emu::LaneRegister));
     uint32_t results[8][64];
-    for (uint32_t i = 0; i < 16 / groups; ++i) {
-      for (uint32_t lane = 0; lane < wave.lanes; ++lane) {
-        const uint32_t bits = c.at(i, lane);
+    for (uint32_t row = 0; row < 16; ++row) {
+      float sums[16];
+      multiply_row(rows, columns, row, sums);
+      const uint32_t i = row / groups, first_lane = row % groups * 16;
+      for (uint32_t column = 0; column < 16; ++column) {
+        const uint32_t bits = c.at(i, first_lane + column);
         const float addend = modified_c(
             kWideResult ? std::bit_cast<float>(bits) : Elements::load(bits >> shift & 0xffff),
             extra);
-        const float value = dot_line(m.a[groups * i + lane / 16], m.b[lane % 16], addend);
-        results[i][lane] = kWideResult ? std::bit_cast<uint32_t>(value) : Elements::store(value);
+        const float value = sums[column] + addend;
+        results[i][first_lane + column] =
+            kWideResult ? std::bit_cast<uint32_t>(value) : Elements::store(value);
       }
     }
     for (uint32_t i = 0; i < 16 / groups; ++i) {
