@@ -59,6 +59,13 @@ Result<> add_memory(KnownMemory& memory, const std::string& argument, AddressNam
   return {};
 }
 
+constexpr size_t kFlushBytes = 1 << 16;
+
+void flush(std::string& out) {
+  std::fwrite(out.data(), 1, out.size(), stdout);
+  out.clear();
+}
+
 Result<WalkTotals> decode(const Options& options) {
   DOPPEL_ASSIGN(const Target* const target, find_target(options.gpu));
   KnownMemory memory;
@@ -70,18 +77,24 @@ Result<WalkTotals> decode(const Options& options) {
   const bool color =
       options.color == "always" || (options.color == "auto" && isatty(STDOUT_FILENO) == 1);
   WalkTotals totals;
+  std::string out;
   for (const Segment& segment : segments) {
     const WalkOptions walk{segment.family.value_or(target->family), options.explain, &memory,
                            &names};
     if (!options.json && !segment.label.empty()) {
-      fmt::print("== {} {}\n", packets::to_string(segment.language), segment.label);
+      out += fmt::format("== {} {}\n", packets::to_string(segment.language), segment.label);
     }
+    TextPrinter printer(walk, color);
     const WalkTotals of_segment =
         walk_stream(segment.language, segment.dwords, walk, [&](const Visit& visit) {
-          const std::string text =
-              options.json ? to_json(visit, segment.label) : to_text(visit, walk, color);
-          std::fwrite(text.data(), 1, text.size(), stdout);
+          if (options.json) {
+            out += to_json(visit, segment.label);
+          } else {
+            printer.append(out, visit);
+          }
+          if (out.size() >= kFlushBytes) flush(out);
         });
+    flush(out);
     totals.packets += of_segment.packets;
     totals.problems += of_segment.problems;
     totals.skipped += of_segment.skipped;

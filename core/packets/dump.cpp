@@ -1,7 +1,9 @@
 #include "core/packets/dump.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -16,19 +18,27 @@ void append(std::string& out, fmt::format_string<Args...> format, Args&&... args
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
+void append_hex(std::string& out, uint64_t value, int digits) {
+  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
+    out += "0123456789abcdef"[value >> shift & 0xf];
+  }
+}
+
 /// Small numbers in decimal, the others in hexadecimal.
 void append_number(std::string& out, uint64_t value) {
   if (value < 10) {
     out += static_cast<char>('0' + value);
-  } else {
-    append(out, "0x{:x}", value);
+    return;
   }
+  out += "0x";
+  append_hex(out, value, (std::bit_width(value) + 3) / 4);
 }
 
 void append_address(std::string& out, uint64_t address, const DumpOptions& options) {
   const std::string name = options.address_name ? options.address_name(address) : std::string();
   if (name.empty()) {
-    append(out, "0x{:x}", address);
+    out += "0x";
+    append_hex(out, address, (std::bit_width(address) + 3) / 4);
   } else {
     out += name;
   }
@@ -110,95 +120,133 @@ bool is_noise(const Field& field, const FieldLocation& location, uint64_t value)
   return !whole && (field.kind == FieldKind::Flag || field.kind == FieldKind::Integer);
 }
 
-/// What a dword of the payload of SET_SH_REG or SET_UCONFIG_REG does.
-std::string payload_text(const Packet& packet, size_t index) {
+void append_register(std::string& out, uint32_t address, uint32_t value, GfxFamily family) {
+  append_register_name(out, address, family);
+  if (const RegisterRow* row = regs::find_register(address, family)) {
+    append_register_fields(out, *row, value, family);
+  }
+}
+
+/// The register that the first payload dword of a packet goes to, if it is a register write.
+std::optional<uint32_t> first_register(const Packet& packet) {
   switch (packet.pm4_id()) {
     case pm4::Id::SetShReg:
-      return describe_register(
-          regs::kShBase + packet.as<pm4::SetShReg>().reg_offset() + static_cast<uint32_t>(index),
-          packet.payload()[index], packet.family);
+      return regs::kShBase + packet.as<pm4::SetShReg>().reg_offset();
     case pm4::Id::SetUconfigReg:
-      return describe_register(regs::kUconfigBase + packet.as<pm4::SetUconfigReg>().reg_offset() +
-                                   static_cast<uint32_t>(index),
-                               packet.payload()[index], packet.family);
+      return regs::kUconfigBase + packet.as<pm4::SetUconfigReg>().reg_offset();
     default:
-      return {};
+      return std::nullopt;
   }
 }
 
-/// A dword of a packet, and what is written beside it.
-struct Line {
-  std::string raw;  // instead of the dword; "" for the dword
-  std::string text;
-};
-
-void append_line(std::string& out, const DumpOptions& options, uint32_t dword, const Line& line) {
-  if (!options.raw && line.text.empty()) return;
-  out += "  ";
-  if (options.raw) {
-    if (!line.raw.empty()) {
-      append(out, "{:8}", line.raw);
-    } else {
-      append(out, "{:08x}", dword);
-    }
-    if (!line.text.empty()) out += "  ";
-  }
-  out += line.text;
-  out.erase(out.find_last_not_of(' ') + 1);
-  out += '\n';
-}
-
-/// The dwords of addresses that have a name become placeholders.
-void hide_named_addresses(const Packet& packet, const DumpOptions& options,
-                          std::vector<Line>& lines) {
-  if (!options.address_name) return;
-  auto hide = [&](size_t dword) {
-    lines[dword].raw = "@lo";
-    lines[dword + 1].raw = "@hi";
-  };
-  for (const Field& field : packet.row ? packet.row->fields : std::span<const Field>()) {
-    const FieldLocation& location = field.columns.in(packet.family);
-    // A pair that shares its dwords with other fields keeps them.
-    if (field.kind != FieldKind::Address || location.mask != ~uint64_t{0}) continue;
-    const uint64_t address = field_value(packet, field);
-    if (address != 0 && !options.address_name(address).empty()) hide(location.dword);
-  }
-  for (const AddressMark& mark : options.marks) {
-    if (mark.dword < options.offset) continue;
-    const size_t dword = mark.dword - options.offset;
-    if (dword + 1 >= packet.dwords.size() || dword + 1 >= lines.size()) continue;
-    const uint64_t pair = packet.dwords[dword] | uint64_t{packet.dwords[dword + 1]} << 32;
-    constexpr uint64_t kAddressBits = 0xffff'ffff'ffff;  // a buffer descriptor has flags above
-    const std::string name = options.address_name((pair << mark.shift) & kAddressBits);
-    if (name.empty()) continue;
-    hide(dword);
-    if (const uint64_t flags = pair >> 48) lines[dword + 1].raw = fmt::format("{:04x}@hi", flags);
-    const std::string_view what = lines[dword].text;
-    lines[dword].text = fmt::format("{} = {}", what.substr(0, what.find(' ')), name);
-    if (mark.shift) lines[dword].text += fmt::format(" >> {}", mark.shift);
-    const std::string_view high = lines[dword + 1].text;
-    lines[dword + 1].text = std::string(high.substr(0, high.find(' ')));
-  }
-}
+}  // namespace
 
 /// Writes the packet's fields beside the dwords that hold them.
-void describe_dwords(const Packet& packet, const DumpOptions& options, std::vector<Line>& lines) {
+void Dumper::describe_fields_of(const Packet& packet) {
   if (!packet.row) return;
   for (const Field& field : packet.row->fields) {
     if (!has_field(packet, field)) continue;
     const FieldLocation& location = field.columns.in(packet.family);
     const uint64_t value = location.extract(packet.dwords.data());
     if (is_noise(field, location, value)) continue;
-    std::string& text = lines[location.dword].text;
+    std::string& text = lines_[location.dword].text;
     if (!text.empty()) text += ' ';
     text += field.name;
     if (field.kind == FieldKind::Flag) continue;
     text += '=';
-    append_value(text, packet, field, value, options);
+    append_value(text, packet, field, value, options_);
   }
 }
 
-}  // namespace
+void Dumper::describe_payload_of(const Packet& packet, size_t fixed, size_t shown) {
+  const std::optional<uint32_t> first = first_register(packet);
+  if (!first) return;
+  for (size_t dword = fixed; dword < shown; ++dword) {
+    append_register(lines_[dword].text, *first + static_cast<uint32_t>(dword - fixed),
+                    packet.dwords[dword], packet.family);
+  }
+}
+
+/// The dwords of addresses that have a name become placeholders.
+void Dumper::hide_named_addresses(const Packet& packet, uint32_t offset, size_t shown) {
+  if (!options_.address_name) return;
+  auto hide = [&](size_t dword) {
+    lines_[dword].raw = "@lo";
+    lines_[dword + 1].raw = "@hi";
+  };
+  for (const Field& field : packet.row ? packet.row->fields : std::span<const Field>()) {
+    const FieldLocation& location = field.columns.in(packet.family);
+    // A pair that shares its dwords with other fields keeps them.
+    if (field.kind != FieldKind::Address || location.mask != ~uint64_t{0}) continue;
+    const uint64_t address = field_value(packet, field);
+    if (address != 0 && !options_.address_name(address).empty()) hide(location.dword);
+  }
+  for (const AddressMark& mark : options_.marks) {
+    if (mark.dword < offset) continue;
+    const size_t dword = mark.dword - offset;
+    if (dword + 1 >= shown) continue;
+    const uint64_t pair = packet.dwords[dword] | uint64_t{packet.dwords[dword + 1]} << 32;
+    constexpr uint64_t kAddressBits = 0xffff'ffff'ffff;  // a buffer descriptor has flags above
+    const std::string name = options_.address_name((pair << mark.shift) & kAddressBits);
+    if (name.empty()) continue;
+    hide(dword);
+    Line &low = lines_[dword], &high = lines_[dword + 1];
+    if (const uint64_t flags = pair >> 48) high.raw = fmt::format("{:04x}@hi", flags);
+    low.text.resize(std::min(low.text.find(' '), low.text.size()));
+    low.text += " = " + name;
+    if (mark.shift) low.text += fmt::format(" >> {}", mark.shift);
+    high.text.resize(std::min(high.text.find(' '), high.text.size()));
+  }
+}
+
+void Dumper::append_line(std::string& out, uint32_t dword, const Line& line) const {
+  if (!options_.raw && line.text.empty()) return;
+  out += "  ";
+  if (options_.raw) {
+    constexpr size_t kDigits = 8;
+    if (line.raw.empty()) {
+      append_hex(out, dword, kDigits);
+    } else {
+      out += line.raw;
+    }
+    if (!line.text.empty()) {
+      const size_t written = line.raw.empty() ? kDigits : line.raw.size();
+      out.append(kDigits - std::min(written, kDigits) + 2, ' ');
+    }
+  }
+  out += line.text;
+  out += '\n';
+}
+
+void Dumper::append_dwords(std::string& out, const Packet& packet, uint32_t offset) {
+  const size_t fixed = packet.dwords.size() - packet.payload().size();
+  const size_t shown = fixed + std::min(packet.payload().size(), options_.max_payload);
+  if (lines_.size() < shown) lines_.resize(shown);
+  for (size_t dword = 0; dword < shown; ++dword) {
+    lines_[dword].raw.clear();
+    lines_[dword].text.clear();
+  }
+  describe_fields_of(packet);
+  describe_payload_of(packet, fixed, shown);
+  hide_named_addresses(packet, offset, shown);
+  for (size_t dword = 0; dword < shown; ++dword) {
+    append_line(out, packet.dwords[dword], lines_[dword]);
+  }
+  if (shown < packet.dwords.size()) {
+    packets::append(out, "  ... {} more dwords\n", packet.dwords.size() - shown);
+  }
+}
+
+void Dumper::append(std::string& out, const Packet& packet, uint32_t offset) {
+  if (packet.row) {
+    out += packet.row->name;
+  } else {
+    out += packet.name();
+  }
+  out += '\n';
+  append_dwords(out, packet, offset);
+  if (packet.error) packets::append(out, "  ! {}\n", packet.error->message);
+}
 
 std::vector<FieldText> describe_fields(const Packet& packet, const DumpOptions& options) {
   std::vector<FieldText> fields;
@@ -216,48 +264,31 @@ std::vector<FieldText> describe_fields(const Packet& packet, const DumpOptions& 
 
 std::string describe_register(uint32_t address, uint32_t value, GfxFamily family) {
   std::string text;
-  append_register_name(text, address, family);
-  if (const RegisterRow* row = regs::find_register(address, family)) {
-    append_register_fields(text, *row, value, family);
-  }
+  append_register(text, address, value, family);
   return text;
 }
 
 std::string dump(const Packet& packet, const DumpOptions& options) {
-  std::string out = packet.name() + "\n";
-  const std::span<const uint32_t> payload = packet.payload();
-  const size_t fixed = packet.dwords.size() - payload.size();
-  const size_t shown = fixed + std::min(payload.size(), options.max_payload);
-  std::vector<Line> lines(shown);
-  describe_dwords(packet, options, lines);
-  for (size_t dword = fixed; dword < shown; ++dword) {
-    lines[dword].text = payload_text(packet, dword - fixed);
-  }
-  hide_named_addresses(packet, options, lines);
-  for (size_t dword = 0; dword < shown; ++dword) {
-    append_line(out, options, packet.dwords[dword], lines[dword]);
-  }
-  if (shown < packet.dwords.size()) {
-    append(out, "  ... {} more dwords\n", packet.dwords.size() - shown);
-  }
-  if (packet.error) append(out, "  ! {}\n", packet.error->message);
+  std::string out;
+  Dumper(options).append(out, packet);
   return out;
 }
 
 std::string dump_stream(Language language, std::span<const uint32_t> stream, GfxFamily family,
                         const DumpOptions& options) {
   std::string out;
-  DumpOptions here = options;
+  Dumper dumper(options);
   PacketCursor cursor(language, stream, family);
   while (!cursor.done()) {
-    here.offset = options.offset + static_cast<uint32_t>(cursor.offset());
-    append(out, "{:05x}: {}", here.offset, dump(cursor.packet(), here));
+    const auto offset = static_cast<uint32_t>(cursor.offset());
+    append(out, "{:05x}: ", offset);
+    dumper.append(out, cursor.packet(), offset);
     if (cursor.packet().ok()) {
       cursor.advance();
-      continue;
+    } else {
+      const size_t skipped = cursor.resync();
+      append(out, "{:05x}: ! {} dwords skipped\n", offset, skipped);
     }
-    const size_t skipped = cursor.resync();
-    append(out, "{:05x}: ! {} dwords skipped\n", here.offset, skipped);
   }
   return out;
 }

@@ -34,7 +34,6 @@ struct DumpOptions {
   std::function<std::string(uint64_t address)> address_name;
   /// Addresses among the payload; dwords count from the start of the stream.
   std::span<const AddressMark> marks;
-  uint32_t offset = 0;      // of the packet in the stream, dwords
   bool raw = true;          // the dwords themselves
   size_t max_payload = 64;  // dwords shown of a long payload
 };
@@ -46,7 +45,33 @@ std::vector<FieldText> describe_fields(const Packet& packet, const DumpOptions& 
 /// address in hexadecimal if no table has it.
 std::string describe_register(uint32_t address, uint32_t value, GfxFamily family);
 
-/// A packet's lines, each ended by a newline; a malformed one ends with why.
+/// Dumps packet after packet into a string, reusing its buffers. Not thread-safe.
+class Dumper {
+ public:
+  explicit Dumper(DumpOptions options) : options_(std::move(options)) {}
+
+  /// The packet's name and its lines, each ended by a newline; a malformed one ends with why.
+  void append(std::string& out, const Packet& packet, uint32_t offset = 0);
+  /// The same without the name and without why.
+  void append_dwords(std::string& out, const Packet& packet, uint32_t offset = 0);
+
+ private:
+  /// What is written instead of a dword ("" for the dword itself), and beside it.
+  struct Line {
+    std::string raw;
+    std::string text;
+  };
+
+  void describe_fields_of(const Packet& packet);
+  void describe_payload_of(const Packet& packet, size_t fixed, size_t shown);
+  void hide_named_addresses(const Packet& packet, uint32_t offset, size_t shown);
+  void append_line(std::string& out, uint32_t dword, const Line& line) const;
+
+  DumpOptions options_;
+  std::vector<Line> lines_;  // at least as many as the packet's shown dwords
+};
+
+/// One packet, as Dumper::append writes it.
 std::string dump(const Packet& packet, const DumpOptions& options = {});
 
 /// A whole stream, each packet headed by its offset in dwords; resumes behind damage.

@@ -23,8 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     KnownMemory memory;
     memory.add(0x10000, segment.dwords);
     const WalkOptions options{segment.family.value_or(GfxFamily::Gfx11), true, &memory, &names};
+    TextPrinter printer(options, true);
     walk_stream(segment.language, segment.dwords, options, [&](const Visit& visit) {
-      DOPPEL_ASSERT(!to_text(visit, options, true).empty(), "a packet prints as nothing");
+      std::string text;
+      printer.append(text, visit);
+      DOPPEL_ASSERT(!text.empty(), "a packet prints as nothing");
       DOPPEL_ASSERT(!to_json(visit, segment.label).empty(), "a packet has no JSON");
     });
     const auto packets = compared_packets(segment.language, segment.dwords, options.family, dump);

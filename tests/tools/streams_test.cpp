@@ -194,8 +194,8 @@ TEST(StreamWalk, CountsDamageAndResumes) {
 std::string text_of(Language language, std::span<const uint32_t> stream,
                     const WalkOptions& options) {
   std::string text;
-  walk_stream(language, stream, options,
-              [&](const Visit& visit) { text += to_text(visit, options, false); });
+  TextPrinter printer(options, false);
+  walk_stream(language, stream, options, [&](const Visit& visit) { printer.append(text, visit); });
   return text;
 }
 

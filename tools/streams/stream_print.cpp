@@ -61,34 +61,40 @@ void append_indented(std::string& out, std::string_view text, int depth) {
   }
 }
 
+packets::DumpOptions dump_options(const AddressNames* names) {
+  packets::DumpOptions options;
+  if (names) options.address_name = [names](uint64_t address) { return names->name_of(address); };
+  return options;
+}
+
 }  // namespace
 
-std::string to_text(const Visit& visit, const WalkOptions& options, bool color) {
-  const auto paint = [&](std::string_view code) { return color ? code : std::string_view{}; };
-  Packet quiet = visit.packet;  // its error is among the problems
-  quiet.error.reset();
-  DumpOptions names;
-  if (options.names) {
-    names.address_name = [&](uint64_t address) { return options.names->name_of(address); };
-  }
-  std::string body = dump(quiet, names);
-  const size_t name_end = body.find('\n');
-  std::string text = fmt::format("{:05x}: {}{}{}{}", visit.offset, paint(kBold),
-                                 body.substr(0, name_end), paint(kReset), body.substr(name_end));
-  text += descriptor_text(visit.packet, options);
+TextPrinter::TextPrinter(const WalkOptions& options, bool color)
+    : options_(options), color_(color), dumper_(dump_options(options.names)) {}
+
+void TextPrinter::append(std::string& out, const Visit& visit) {
+  const auto paint = [&](std::string_view code) { return color_ ? code : std::string_view{}; };
+  text_.clear();
+  const auto write = std::back_inserter(text_);
+  fmt::format_to(write, "{:05x}: {}{}{}\n", visit.offset, paint(kBold), visit.packet.name(),
+                 paint(kReset));
+  dumper_.append_dwords(text_, visit.packet, static_cast<uint32_t>(visit.offset));
+  text_ += descriptor_text(visit.packet, options_);
   for (const Problem& problem : visit.problems) {
-    fmt::format_to(std::back_inserter(text), "  {}{}{}: {}{}{}\n",
-                   paint(color_of(problem.severity)), to_string(problem.severity), paint(kReset),
-                   problem.message, problem.rule.empty() ? "" : " ",
+    fmt::format_to(write, "  {}{}{}: {}{}{}\n", paint(color_of(problem.severity)),
+                   to_string(problem.severity), paint(kReset), problem.message,
+                   problem.rule.empty() ? "" : " ",
                    problem.rule.empty() ? "" : fmt::format("[{}]", problem.rule));
   }
   if (visit.skipped) {
-    fmt::format_to(std::back_inserter(text), "  {}sync lost:{} {} dwords skipped\n", paint(kRed),
-                   paint(kReset), visit.skipped);
+    fmt::format_to(write, "  {}sync lost:{} {} dwords skipped\n", paint(kRed), paint(kReset),
+                   visit.skipped);
   }
-  std::string out;
-  append_indented(out, text, visit.depth);
-  return out;
+  if (visit.depth == 0) {
+    out += text_;
+  } else {
+    append_indented(out, text_, visit.depth);
+  }
 }
 
 std::string to_json(const Visit& visit, const std::string& segment) {
