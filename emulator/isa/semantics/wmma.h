@@ -37,6 +37,11 @@ class MatrixOperand {
         constant_(inst.base[source] == Base::Vgpr ? nullptr : wave.source(inst, source)),
         first_(static_cast<uint32_t>(inst.source[source] /
                                      static_cast<int64_t>(sizeof(emu::LaneRegister)))) {}
+  /// 32 lanes of register `index` in half `half`; a constant is the same in all of them.
+  const uint32_t* lanes(uint32_t index, uint32_t half) const {
+    if (constant_ != nullptr) return reinterpret_cast<const uint32_t*>(constant_);
+    return wave_.vgprs[half * emu::kVgprSlots + first_ + index].lane.data();
+  }
   uint32_t at(uint32_t index, uint32_t lane) const {
     if (constant_ != nullptr) {
       uint32_t value;
@@ -66,8 +71,9 @@ void load_matrix(const MatrixOperand& operand, const InstExtra& extra, uint32_t 
                         ((extra.neg_hi >> source & 1) != 0 ? 0x80000000u : 0);
   for (uint32_t i = 0; i < 8; ++i) {
     alignas(64) uint32_t low[kLanes], high[kLanes];
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      low[l] = operand.at(i, l) ^ flip;
+    const uint32_t* pairs = operand.lanes(i, 0);
+    for (int l = 0; l < kLanes; ++l) {
+      low[l] = pairs[l] ^ flip;
       high[l] = low[l] >> 16;
     }
     Elements::load(low, matrix.at[2 * i]);
@@ -75,13 +81,20 @@ void load_matrix(const MatrixOperand& operand, const InstExtra& extra, uint32_t 
   }
 }
 
-/// Row `row` of A * B. The products are summed in order of k, C is added last: hardware's order is
-/// not documented, this is that of the captured kernels' results.
-inline void multiply_row(const Matrix& a, const Matrix& b, uint32_t row, float (&sums)[16]) {
-  for (float& sum : sums) sum = 0.0f;
+constexpr uint32_t kRowBlock = 4;  // rows at a time: independent sums keep the adders busy
+
+/// Rows `first`... of A * B. The products are summed in order of k, C is added last: hardware's
+/// order is not documented, this is that of the captured kernels' results.
+inline void multiply_rows(const Matrix& a, const Matrix& b, uint32_t first,
+                          float (&sums)[kRowBlock][16]) {
+  for (auto& row : sums) {
+    for (float& sum : row) sum = 0.0f;
+  }
   for (int k = 0; k < 16; ++k) {
-    const float factor = a.at[k][row];
-    for (int column = 0; column < 16; ++column) sums[column] += factor * b.at[k][column];
+    for (uint32_t row = 0; row < kRowBlock; ++row) {
+      const float factor = a.at[k][first + row];
+      for (int column = 0; column < 16; ++column) sums[row][column] += factor * b.at[k][column];
+    }
   }
 }
 
@@ -101,18 +114,21 @@ struct wmma_float {
     const uint32_t shift = !kWideResult && (extra.op_sel & 4) != 0 ? 16 : 0;
     const uint32_t first = inst->vdst / static_cast<uint32_t>(sizeof(emu::LaneRegister));
     uint32_t results[8][64];
-    for (uint32_t row = 0; row < 16; ++row) {
-      float sums[16];
-      multiply_row(rows, columns, row, sums);
-      const uint32_t i = row / groups, first_lane = row % groups * 16;
-      for (uint32_t column = 0; column < 16; ++column) {
-        const uint32_t bits = c.at(i, first_lane + column);
-        const float addend = modified_c(
-            kWideResult ? std::bit_cast<float>(bits) : Elements::load(bits >> shift & 0xffff),
-            extra);
-        const float value = sums[column] + addend;
-        results[i][first_lane + column] =
-            kWideResult ? std::bit_cast<uint32_t>(value) : Elements::store(value);
+    for (uint32_t first_row = 0; first_row < 16; first_row += kRowBlock) {
+      alignas(64) float sums[kRowBlock][16];
+      multiply_rows(rows, columns, first_row, sums);
+      for (uint32_t row = first_row; row < first_row + kRowBlock; ++row) {
+        const uint32_t i = row / groups, lane = row % groups * 16;
+        const uint32_t* addends = c.lanes(i, lane / kLanes) + lane % kLanes;
+        for (uint32_t column = 0; column < 16; ++column) {
+          const uint32_t bits = addends[column];
+          const float addend = modified_c(
+              kWideResult ? std::bit_cast<float>(bits) : Elements::load(bits >> shift & 0xffff),
+              extra);
+          const float value = sums[row - first_row][column] + addend;
+          results[i][lane + column] =
+              kWideResult ? std::bit_cast<uint32_t>(value) : Elements::store(value);
+        }
       }
     }
     for (uint32_t i = 0; i < 16 / groups; ++i) {
