@@ -83,19 +83,30 @@ void load_matrix(const MatrixOperand& operand, const InstExtra& extra, uint32_t 
 
 constexpr uint32_t kRowBlock = 4;  // rows at a time: independent sums keep the adders busy
 
+#ifdef __AVX__
+constexpr int kVectorFloats = 8;
+#else
+constexpr int kVectorFloats = 4;
+#endif
+using FloatVector [[gnu::vector_size(kVectorFloats * sizeof(float))]] = float;
+
 /// Rows `first`... of A * B. The products are summed in order of k, C is added last: hardware's
 /// order is not documented, this is that of the captured kernels' results.
 inline void multiply_rows(const Matrix& a, const Matrix& b, uint32_t first,
                           float (&sums)[kRowBlock][16]) {
-  for (auto& row : sums) {
-    for (float& sum : row) sum = 0.0f;
-  }
+  constexpr int kVectors = 16 / kVectorFloats;
+  FloatVector accumulators[kRowBlock][kVectors] = {};
   for (int k = 0; k < 16; ++k) {
+    FloatVector line[kVectors];
+    std::memcpy(line, b.at[k], sizeof line);
+#pragma GCC unroll 4
     for (uint32_t row = 0; row < kRowBlock; ++row) {
       const float factor = a.at[k][first + row];
-      for (int column = 0; column < 16; ++column) sums[row][column] += factor * b.at[k][column];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) accumulators[row][v] += factor * line[v];
     }
   }
+  std::memcpy(sums, accumulators, sizeof accumulators);
 }
 
 template <class Elements, bool kWideResult>
