@@ -62,7 +62,8 @@ void Workgroup::reset_wave(Wave& wave, uint32_t index, ExecutionContext& context
   wave.workgroup = this;
   wave.index = index;
   wave.vgpr_limit = launch.vgprs;
-  wave.base[static_cast<size_t>(isa::Base::Wave)] = reinterpret_cast<const std::byte*>(&wave);
+  wave.base[static_cast<size_t>(isa::Base::Wave)] =
+      reinterpret_cast<const std::byte*>(static_cast<const WaveOperands*>(&wave));
   wave.apertures = {kSharedAperture, kSharedAperture | 0xffffffff, kPrivateAperture,
                     kPrivateAperture | 0xffffffff, 0};
   wave.select_half(0);

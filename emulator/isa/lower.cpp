@@ -6,8 +6,6 @@
 namespace doppel::isa {
 namespace {
 
-using emu::Wave;
-
 // Rows whose meaning for the flow of control lowering must know.
 struct KnownRows {
   const Row* branch = find_row("s_branch");
@@ -89,19 +87,20 @@ std::optional<Place> Lowering::special_place(uint32_t code) {
   };
   switch (code) {
     case kScc:
-      return in_wave(offsetof(Wave, scc));
+      return in_wave(offsetof(emu::WaveOperands, scc));
     case kVccz:
       special_ = true;
-      return in_wave(offsetof(Wave, vccz));
+      return in_wave(offsetof(emu::WaveOperands, vccz));
     case kExecz:
       special_ = true;
-      return in_wave(offsetof(Wave, execz));
+      return in_wave(offsetof(emu::WaveOperands, execz));
     case kSharedBase:
     case kSharedLimit:
     case kPrivateBase:
     case kPrivateLimit:
     case kPopsExitingWaveId:
-      return in_wave(offsetof(Wave, apertures) + (code - kSharedBase) * sizeof(uint64_t));
+      return in_wave(offsetof(emu::WaveOperands, apertures) +
+                     (code - kSharedBase) * sizeof(uint64_t));
     default:
       return std::nullopt;
   }

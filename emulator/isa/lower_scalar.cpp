@@ -63,7 +63,7 @@ void Lowering::set_scalar_source(uint32_t i, std::optional<uint32_t> code, Opera
     const uint32_t slot = aligned_sgpr(canonical(*code), registers_of(type));
     use_sgprs(slot, registers_of(type));
     unsupported_source_ |= !is_scalar_register(slot);
-    place = {static_cast<int64_t>(offsetof(emu::Wave, s) + (slot & 0x7f) * 4), Base::Wave};
+    place = {static_cast<int64_t>(offsetof(emu::WaveOperands, s) + (slot & 0x7f) * 4), Base::Wave};
   }
   inst_.source[i] = place.offset;
   inst_.base[i] = place.base;

@@ -121,7 +121,7 @@ void Lowering::set_vector_source(uint32_t i, uint32_t code, OperandType type) {
     const uint32_t slot = aligned_sgpr(canonical(code), count);
     use_sgprs(slot, count);
     unsupported_source_ |= !is_scalar_register(slot);
-    place = {static_cast<int64_t>(offsetof(emu::Wave, s) + (slot & 0x7f) * 4), Base::Wave};
+    place = {static_cast<int64_t>(offsetof(emu::WaveOperands, s) + (slot & 0x7f) * 4), Base::Wave};
     scalar = true;
   }
   inst_.source[i] = place.offset;
@@ -269,8 +269,8 @@ SourceStage& Lowering::require_stage(uint32_t i) {
     stage.offset = inst_.source[i];
     stage.base = inst_.base[i];
     stage.registers = static_cast<uint8_t>(registers_of(all_rows()[inst_.row].src[i]));
-    inst_.source[i] =
-        static_cast<int64_t>(offsetof(emu::Wave, staged) + i * sizeof(emu::Wave::staged[0]));
+    inst_.source[i] = static_cast<int64_t>(offsetof(emu::WaveOperands, staged) +
+                                           i * sizeof(emu::WaveOperands::staged[0]));
     inst_.base[i] = Base::Wave;
     staged_ = true;
   }

@@ -1,6 +1,7 @@
 #include "emulator/isa/row.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace doppel::isa {
@@ -16,7 +17,7 @@ namespace columns {
 constexpr Absent _;
 using enum OperandType;
 
-constexpr std::array kRows = {
+constexpr Row kRows[] = {
 #define INST(table, name, gfx10_name, op10, op11, op11_5, dst, src0, src1, src2, flags, semantics, \
              fidelity)                                                                             \
   Row{#name,                                                                                       \
@@ -139,7 +140,7 @@ std::span<const Row> rows_of(Format table) {
 }
 
 uint32_t index_of(const Row& row) {
-  return static_cast<uint32_t>(&row - kRows.data());
+  return static_cast<uint32_t>(&row - kRows);
 }
 
 const Row* find_row(GfxFamily family, Format format, uint32_t opcode) {
@@ -148,7 +149,7 @@ const Row* find_row(GfxFamily family, Format format, uint32_t opcode) {
 
 const Row* find_row(std::string_view name) {
   const auto row = std::ranges::find(kRows, name, &Row::name);
-  return row == kRows.end() ? nullptr : &*row;
+  return row == std::end(kRows) ? nullptr : &*row;
 }
 
 }  // namespace doppel::isa

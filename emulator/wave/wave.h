@@ -61,17 +61,21 @@ struct ExecutionContext {
   uint64_t lds_out_of_range = 0;  // LDS accesses beyond the allocation (reads give 0)
 };
 
-struct alignas(64) Wave {
-  std::array<uint32_t, 144> s{};           // scalar registers by operand code, NULL, EXEC; sink
-  std::array<const std::byte*, 3> base{};  // by isa::Base
-  uint32_t scc = 0;
-  uint32_t half = 0;                    // of a wave64, which the running per-lane handler works on
-  uint32_t lanes = 32;                  // 32 or 64
-  uint32_t vccz = 0, execz = 0;         // refreshed when read as operands
+/// What operands address by byte offset (isa::Base::Wave): standard layout, so that offsets exist.
+struct alignas(64) WaveOperands {
+  std::array<uint32_t, 144> s{};        // scalar registers by operand code, NULL, EXEC; sink
   std::array<uint64_t, 5> apertures{};  // SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT, 0
-  Mode mode;
-  bool in_mode64 = false;  // MXCSR holds mode.mxcsr64() just now
+  uint32_t scc = 0;
+  uint32_t vccz = 0, execz = 0;  // refreshed when read as operands
   std::array<std::array<LaneRegister, kStagedRegisters>, 3> staged;  // prepared sources
+};
+
+struct alignas(64) Wave : WaveOperands {
+  std::array<const std::byte*, 3> base{};  // by isa::Base
+  uint32_t half = 0;       // of a wave64, which the running per-lane handler works on
+  uint32_t lanes = 32;     // 32 or 64
+  bool in_mode64 = false;  // MXCSR holds mode.mxcsr64() just now
+  Mode mode;
 
   LaneRegister* vgprs = nullptr;  // [halves][kVgprSlots]
   ExecutionContext* context = nullptr;

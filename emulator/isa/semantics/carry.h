@@ -26,7 +26,7 @@ struct carry_lanes {
     const uint32_t carries = kCarryIn ? wave.s[inst->smask + wave.half] : 0;
     Results<U32> results(wave, *inst);
     alignas(64) uint32_t carry_out[kLanes];
-#pragma GCC ivdep
+    DOPPEL_INDEPENDENT_LANES
     for (int l = 0; l < kLanes; ++l) {
       const uint32_t x = a[l], y = b[l], carry = carries >> l & 1u;
       const auto [value, out] = kFunction(x, y, carry);
@@ -103,7 +103,7 @@ struct select_lanes {
     const Source<B> b(wave, *inst, 1);
     const uint32_t mask = wave.s[inst->smask + wave.half];
     Results<D> results(wave, *inst);
-#pragma GCC ivdep
+    DOPPEL_INDEPENDENT_LANES
     for (int l = 0; l < kLanes; ++l) results.set(l, (mask >> l & 1u) != 0 ? b[l] : a[l]);
     results.commit(wave, *inst);
     return inst + 1;
@@ -125,7 +125,7 @@ struct compare_lanes {
     const Source<A> a(wave, *inst, 0);
     const Source<B> b(wave, *inst, 1);
     alignas(64) uint32_t bits[kLanes];
-#pragma GCC ivdep
+    DOPPEL_INDEPENDENT_LANES
     for (int l = 0; l < kLanes; ++l) bits[l] = kFunction(a[l], b[l]) ? 1u << l : 0u;
     uint32_t mask = 0;
     for (int l = 0; l < kLanes; ++l) mask |= bits[l];

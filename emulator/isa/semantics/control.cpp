@@ -195,7 +195,9 @@ bool check_sgprs(Wave& wave, const Inst* inst, uint32_t first, uint32_t count) {
   return false;
 }
 uint32_t sgpr_of_source(const Inst* inst) {
-  return static_cast<uint32_t>(inst->source[0] - static_cast<int64_t>(offsetof(Wave, s))) / 4;
+  return static_cast<uint32_t>(inst->source[0] -
+                               static_cast<int64_t>(offsetof(emu::WaveOperands, s))) /
+         4;
 }
 const Inst* move_sgprs(Wave& wave, const Inst* inst, uint32_t to, uint32_t from, uint32_t count) {
   if (!check_sgprs(wave, inst, to, count) || !check_sgprs(wave, inst, from, count)) return nullptr;

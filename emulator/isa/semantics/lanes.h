@@ -140,7 +140,7 @@ inline void blend(uint32_t* dst, const uint32_t* results, uint32_t exec) {
     std::memcpy(dst, results, kLanes * sizeof(uint32_t));
     return;
   }
-#pragma GCC ivdep
+  DOPPEL_INDEPENDENT_LANES
   for (int l = 0; l < kLanes; ++l) {
     const uint32_t on = 0u - ((exec >> l) & 1u);
     dst[l] = (results[l] & on) | (dst[l] & ~on);
@@ -257,7 +257,7 @@ struct lanes {
     const Source<B> b(wave, *inst, 1);
     const Source<C> c(wave, *inst, 2);
     Results<D> results(wave, *inst);
-#pragma GCC ivdep
+    DOPPEL_INDEPENDENT_LANES
     for (int l = 0; l < kLanes; ++l) results.set(l, apply<kFunction, D, A, B, C>(a, b, c, l));
     results.commit(wave, *inst);
     return inst + 1;
@@ -308,7 +308,7 @@ struct min_max {
     const Source<B> b(wave, *inst, 1);
     const Source<C> c(wave, *inst, 2);
     Results<D> results(wave, *inst);
-#pragma GCC ivdep
+    DOPPEL_INDEPENDENT_LANES
     for (int l = 0; l < kLanes; ++l) {
       if constexpr (C == None) {
         results.set(l, kFunction(chosen, a[l], b[l]));
@@ -353,7 +353,7 @@ struct arith {
     const Source<C> c(wave, *inst, 2);
     Results<D> results(wave, *inst);
     uint32_t nans = 0;
-#pragma GCC ivdep
+    DOPPEL_INDEPENDENT_LANES
     for (int l = 0; l < kLanes; ++l) {
       const Value value = apply<kFunction, D, A, B, C>(a, b, c, l);
       results.set(l, value);

@@ -14,3 +14,11 @@
 #define DOPPEL_END_LEVEL \
   }                      \
   }
+
+// Before a loop over lanes: what one lane writes, no other reads. (A destination may be one of the
+// sources, lane by lane; without this the compiler would test for it at run time.)
+#ifdef __clang__
+#define DOPPEL_INDEPENDENT_LANES
+#else
+#define DOPPEL_INDEPENDENT_LANES _Pragma("GCC ivdep")
+#endif
