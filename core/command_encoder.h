@@ -41,7 +41,8 @@ struct DispatchCommand {
   uint64_t kernarg_address = 0;
   /// PM4: where the caller keeps the dispatch packet that a kernel with a dispatch pointer reads.
   uint64_t dispatch_packet_address = 0;
-  uint32_t group_bytes = 0;  // LDS of a workgroup, dynamic part included
+  uint32_t group_bytes = 0;    // LDS of a workgroup, dynamic part included
+  uint32_t private_bytes = 0;  // scratch of a work-item where the kernel's own number is too small
   ScratchRing scratch;       // PM4
   SignalRef completion;      // AQL: decremented when the kernel has ended
 };

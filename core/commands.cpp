@@ -130,11 +130,11 @@ Result<> ComputeCommands::encode_launch(const Kernel& kernel, const KernelArgs& 
   command.group_bytes = static_cast<uint32_t>(std::min<uint64_t>(group_bytes, UINT32_MAX));
   DOPPEL_TRY(check_launch(info, kernel.target(), dims, command.group_bytes));
 
-  const uint32_t private_bytes = info.uses_dynamic_stack
-                                     ? std::max(info.private_bytes, options.stack_bytes)
-                                     : info.private_bytes;
-  if (private_bytes != 0) {
-    DOPPEL_ASSIGN(ScratchLease lease, queue_->scratch(private_bytes, info.wave_size));
+  command.private_bytes = info.uses_dynamic_stack
+                              ? std::max(info.private_bytes, options.stack_bytes)
+                              : info.private_bytes;
+  if (command.private_bytes != 0) {
+    DOPPEL_ASSIGN(ScratchLease lease, queue_->scratch(command.private_bytes, info.wave_size));
     command.scratch = lease.ring;
     submission_->keep_alive.push_back(std::move(lease.keep_alive));
   }

@@ -211,7 +211,7 @@ Result<> KfdDevice::flush_host_writes() {
 Result<> KfdDevice::close() {
   if (!open_) return {};
   Result<> result = synchronize();
-  open_ = false;
+  if (!open_.exchange(false)) return {};
   {
     const std::scoped_lock lock(queues_mutex_);
     default_queues_.clear();

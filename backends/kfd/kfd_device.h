@@ -1,6 +1,7 @@
 // KfdDevice: the Device of a KFD node, real or virtual.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -53,7 +54,7 @@ class KfdDevice final : public Device {
   ClockSample first_sample_;
   std::mutex queues_mutex_;
   std::map<QueueKind, std::unique_ptr<KfdQueue>> default_queues_;
-  bool open_ = true;
+  std::atomic<bool> open_ = true;
 };
 
 }  // namespace doppel::kfd

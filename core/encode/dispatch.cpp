@@ -14,6 +14,10 @@ namespace {
 constexpr uint32_t kMaxUserSgprs = 16;
 constexpr uint32_t kLdsGranule = 512;  // bytes, of RSRC2.LDS_SIZE
 
+uint32_t private_bytes(const DispatchCommand& command) {
+  return std::max(command.kernel->private_bytes, command.private_bytes);
+}
+
 /// The user SGPRs of a kernel in the order of its descriptor's bits: LLVM "User Guide for AMDGPU
 /// Backend", section "Initial Kernel Execution State".
 struct UserData {
@@ -91,7 +95,9 @@ Result<UserData> user_data(const DispatchCommand& command, GfxFamily family) {
   if (kernel.has_property(abi::ENABLE_SGPR_FLAT_SCRATCH_INIT)) {
     user.push_address(command.scratch.address);
   }
-  if (kernel.has_property(abi::ENABLE_SGPR_PRIVATE_SEGMENT_SIZE)) user.push(kernel.private_bytes);
+  if (kernel.has_property(abi::ENABLE_SGPR_PRIVATE_SEGMENT_SIZE)) {
+    user.push(private_bytes(command));
+  }
   return user;
 }
 
@@ -279,7 +285,7 @@ DispatchPatch AqlEncoder::exec(const DispatchCommand& command) {
                                              .grid_size_x(dims.work_items[0])
                                              .grid_size_y(dims.work_items[1])
                                              .grid_size_z(dims.work_items[2])
-                                             .private_segment_size(command.kernel->private_bytes)
+                                             .private_segment_size(private_bytes(command))
                                              .group_segment_size(command.group_bytes)
                                              .kernel_object(command.descriptor_address)
                                              .kernarg_address(command.kernarg_address)

@@ -1,0 +1,68 @@
+#include "backends/named_machine.h"
+
+#include <charconv>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "backends/kfd/linux_kernel.h"
+#include "backends/kfd/recording_kernel.h"
+#include "backends/mock/device_profile.h"
+#include "backends/mock/virtual_kernel.h"
+
+namespace doppel {
+namespace {
+
+constexpr std::string_view kKfdName = "kfd";
+
+Result<std::shared_ptr<kfd::KfdProcess>> open_process(std::shared_ptr<kfd::KernelAbi> kernel,
+                                                      std::ostream* record) {
+  if (record != nullptr) {
+    kernel = std::make_shared<kfd::RecordingKernel>(std::move(kernel), *record);
+  }
+  return kfd::KfdProcess::open(std::move(kernel));
+}
+
+Result<std::shared_ptr<kfd::KfdProcess>> linux_process(std::ostream* record) {
+  static std::mutex mutex;
+  static std::weak_ptr<kfd::KfdProcess> shared;
+  const std::scoped_lock lock(mutex);
+  if (auto process = shared.lock()) return process;
+  DOPPEL_ASSIGN(auto process, open_process(std::make_shared<kfd::LinuxKernel>(), record));
+  shared = process;
+  return process;
+}
+
+/// The N of "kfd:N"; nullopt if `text` is anything else.
+std::optional<uint32_t> parse_index(std::string_view text) {
+  if (!text.starts_with(':')) return std::nullopt;
+  uint32_t index = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data() + 1, end, index);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return index;
+}
+
+}  // namespace
+
+Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* record) {
+  if (name.starts_with(kMockPrefix)) {
+    DOPPEL_ASSIGN(mock::MachineProfile profile, mock::parse_machine(name));
+    DOPPEL_ASSIGN(std::shared_ptr<kfd::KernelAbi> kernel,
+                  mock::VirtualKernel::create(std::move(profile)));
+    DOPPEL_ASSIGN(auto process, open_process(std::move(kernel), record));
+    return NamedMachine{std::move(process), std::nullopt};
+  }
+  if (name.starts_with(kKfdName)) {
+    const auto index = parse_index(name.substr(kKfdName.size()));
+    if (index || name == kKfdName) {
+      DOPPEL_ASSIGN(auto process, linux_process(record));
+      return NamedMachine{std::move(process), index};
+    }
+  }
+  return error(
+      StatusCode::InvalidArgument,
+      fmt::format("The device name ({}) is neither kfd[:N] nor mock:MODEL[,option=value].", name));
+}
+
+}  // namespace doppel

@@ -1,0 +1,28 @@
+// named_machine: what a device name stands for below the abstract interface: a driver with its
+// topology, and perhaps one GPU of it. For open_device() and for tools that describe machines.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "backends/kfd/kfd_process.h"
+#include "core/status.h"
+
+namespace doppel {
+
+struct NamedMachine {
+  std::shared_ptr<kfd::KfdProcess> process;
+  std::optional<uint32_t> index;  // of the GPU, where the name says one ("kfd:1")
+};
+
+inline constexpr std::string_view kMockPrefix = "mock:";
+
+/// "kfd", "kfd:N" or "mock:MODEL[,option=value]". With `record`, every call to the driver is
+/// written there. KFD gives a process one address space per GPU: the real machine is opened once
+/// and shared while anybody uses it (and recorded if its first opener wanted that).
+Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* record = nullptr);
+
+}  // namespace doppel
