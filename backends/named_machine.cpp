@@ -24,13 +24,14 @@ Result<std::shared_ptr<kfd::KfdProcess>> open_process(std::shared_ptr<kfd::Kerne
 }
 
 Result<std::shared_ptr<kfd::KfdProcess>> linux_process(std::ostream* record) {
-  static std::mutex mutex;
-  static std::weak_ptr<kfd::KfdProcess> shared;
+  // Never destroyed: devices may be in use while the process exits.
+  static auto& mutex = *new std::mutex;
+  static auto& shared = *new std::shared_ptr<kfd::KfdProcess>;
   const std::scoped_lock lock(mutex);
-  if (auto process = shared.lock()) return process;
-  DOPPEL_ASSIGN(auto process, open_process(std::make_shared<kfd::LinuxKernel>(), record));
-  shared = process;
-  return process;
+  if (shared == nullptr) {
+    DOPPEL_ASSIGN(shared, open_process(std::make_shared<kfd::LinuxKernel>(), record));
+  }
+  return shared;
 }
 
 /// The N of "kfd:N"; nullopt if `text` is anything else.

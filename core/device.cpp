@@ -47,8 +47,7 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
 }
 
 Result<Program> Device::load_program(const std::filesystem::path& path) {
-  DOPPEL_ASSIGN(const std::vector<std::byte> file, read_file(path));
-  return load_program(file);
+  return load_program(read_file(path));
 }
 
 Result<Program> Device::load_program(std::span<const std::byte> file) {

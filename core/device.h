@@ -7,7 +7,7 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -120,6 +120,12 @@ class Device {
   /// Loads an AMDGPU code object. InvalidArgument if it is for another target.
   Result<Program> load_program(std::span<const std::byte> file);
   Result<Program> load_program(const std::filesystem::path& path);
+  /// `load_program(read_file("saxpy.co"))`: a file that can't be read is this call's error.
+  template <std::same_as<Result<std::vector<std::byte>>> File>
+  Result<Program> load_program(const File& file) {
+    if (!file) return std::unexpected(file.error());
+    return load_program(std::span<const std::byte>(*file));
+  }
 
   /// A new recording on the default compute (PM4), AQL or SDMA queue.
   ComputeCommands compute();

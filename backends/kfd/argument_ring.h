@@ -22,6 +22,9 @@ class ArgumentRing {
   /// there is no room. Tags must not decrease.
   std::optional<uint32_t> allocate(uint32_t bytes, uint64_t submission);
 
+  /// Takes the latest allocate() back: its submission was not made after all.
+  void undo() { in_use_.pop_back(); }
+
   /// All submissions up to and including this one have retired.
   void retire(uint64_t submission);
 

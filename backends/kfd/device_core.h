@@ -33,6 +33,7 @@ struct DeviceCore {
   DeviceOptions options;
   Apertures apertures;
   std::unique_ptr<Doorbells> doorbells;
+  std::shared_ptr<MemoryLedger> ledger = std::make_shared<MemoryLedger>();
   std::atomic<int64_t> user_signals = 0;
 
   std::mutex queues_mutex;
@@ -40,7 +41,7 @@ struct DeviceCore {
 
   /// Memory of the runtime's own, which close() doesn't count as a leak.
   Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options) {
-    return memory->allocate(bytes, options, nullptr);
+    return memory->allocate(bytes, options);
   }
   ScratchShape scratch_shape() const {
     return {.family = info.target->family,

@@ -66,19 +66,13 @@ Result<std::unique_ptr<KfdDevice>> KfdDevice::open(std::shared_ptr<KfdProcess> p
   core->info = describe(*node, *target, std::move(name));
   core->options = options;
 
-  const auto minor = node->properties["drm_render_minor"];
-  DOPPEL_ASSIGN(Descriptor render, Descriptor::open(process->shared_driver()->shared_kernel(),
-                                                    fmt::format("/dev/dri/renderD{}", minor)));
-  DOPPEL_ASSIGN(const RenderNodeInfo render_info, process->kernel().render_node_info(render.get()));
-  core->info.marketing_name = render_info.marketing_name;
-  core->info.driver =
-      fmt::format("kfd {}.{}, {} {}.{}.{}", process->driver().version_major(),
-                  process->driver().version_minor(), render_info.driver_name,
-                  render_info.driver_major, render_info.driver_minor, render_info.driver_patch);
-
-  DOPPEL_ASSIGN(core->memory,
-                KfdMemory::open(process->shared_driver(), std::move(render), node->gpu_id));
-  DOPPEL_TRY(process->attach(*core->memory));
+  DOPPEL_ASSIGN(core->memory, process->memory_of(*node));
+  DOPPEL_ASSIGN(const RenderNodeInfo render,
+                process->kernel().render_node_info(core->memory->render_fd()));
+  core->info.marketing_name = render.marketing_name;
+  core->info.driver = fmt::format("kfd {}.{}, {} {}.{}.{}", process->driver().version_major(),
+                                  process->driver().version_minor(), render.driver_name,
+                                  render.driver_major, render.driver_minor, render.driver_patch);
   core->doorbells = std::make_unique<Doorbells>(process->shared_driver());
   core->process = std::move(process);
 
@@ -140,7 +134,7 @@ Result<> KfdDevice::check_open() const {
 
 Result<Allocation> KfdDevice::allocate(uint64_t bytes, const AllocationOptions& options) {
   DOPPEL_TRY(check_open());
-  return core_->memory->allocate(bytes, options, this);
+  return core_->memory->allocate(bytes, options, {this, core_->ledger});
 }
 
 Result<const KfdAllocation*> KfdDevice::own_kind(const MemoryView& memory) const {
@@ -219,7 +213,7 @@ Result<> KfdDevice::close() {
   host_flush_.reset();
   if (!result) return result;
 
-  const MemoryLedger& ledger = core_->memory->ledger();
+  const MemoryLedger& ledger = *core_->ledger;
   const std::scoped_lock lock(core_->queues_mutex);
   if (ledger.count == 0 && core_->user_signals == 0 && core_->queues.empty()) return {};
   return error(StatusCode::Exhausted,

@@ -53,12 +53,10 @@ Result<> KfdEvents::attach(KfdMemory& memory) {
   if (page_) {
     return memory.map(static_cast<const KfdAllocation&>(*page_.state()));
   }
-  DOPPEL_ASSIGN(
-      page_,
-      memory.allocate(
-          abi::kEventPageBytes,
-          {.domain = MemoryDomain::Gtt, .cpu_visible = true, .coherent = true, .uncached = true},
-          nullptr));
+  DOPPEL_ASSIGN(page_, memory.allocate(abi::kEventPageBytes, {.domain = MemoryDomain::Gtt,
+                                                              .cpu_visible = true,
+                                                              .coherent = true,
+                                                              .uncached = true}));
   DOPPEL_ASSIGN(memory_exception_, create(KFD_IOC_EVENT_MEMORY, nullptr));
   DOPPEL_ASSIGN(hardware_exception_, create(KFD_IOC_EVENT_HW_EXCEPTION, nullptr));
   return {};

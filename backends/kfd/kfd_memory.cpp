@@ -80,10 +80,10 @@ Result<std::shared_ptr<KfdMemory>> KfdMemory::open(std::shared_ptr<KfdDriver> dr
 }
 
 Result<Allocation> KfdMemory::allocate(uint64_t bytes, const AllocationOptions& options,
-                                       Device* owner) {
+                                       AllocationOwner owner) {
   DOPPEL_TRY(check(bytes, options));
-  auto allocation = std::make_unique<KfdAllocation>(shared_from_this());
-  allocation->owner = owner;
+  auto allocation = std::make_unique<KfdAllocation>(shared_from_this(), std::move(owner.ledger));
+  allocation->owner = owner.device;
   allocation->size = bytes;
   allocation->options = options;
   if (options.domain != MemoryDomain::Vram) allocation->options.cpu_visible = true;
@@ -133,10 +133,9 @@ Result<> KfdMemory::obtain(KfdAllocation& allocation) const {
                            fmt::format("allocate {} bytes of {}", allocation.size,
                                        to_string(allocation.options.domain))));
   allocation.handle_ = args.handle;
-  if (allocation.owner != nullptr) {
-    allocation.counted_ = true;
-    allocation.memory_->ledger_.count += 1;
-    allocation.memory_->ledger_.bytes += allocation.mapped_bytes_;
+  if (allocation.ledger_ != nullptr) {
+    allocation.ledger_->count += 1;
+    allocation.ledger_->bytes += allocation.mapped_bytes_;
   }
   if (is_host || !allocation.options.cpu_visible) return {};
   return map_for_cpu(allocation, args.mmap_offset);
@@ -220,9 +219,9 @@ Result<> KfdMemory::free(KfdAllocation& allocation) {
     kfd_ioctl_free_memory_of_gpu_args args{};
     args.handle = std::exchange(allocation.handle_, 0);
     keep_first(result, driver_->call(AMDKFD_IOC_FREE_MEMORY_OF_GPU, args, "free memory"));
-    if (allocation.counted_) {
-      ledger_.count -= 1;
-      ledger_.bytes -= allocation.mapped_bytes_;
+    if (allocation.ledger_ != nullptr) {
+      allocation.ledger_->count -= 1;
+      allocation.ledger_->bytes -= allocation.mapped_bytes_;
     }
   }
   if (void* reserved = std::exchange(allocation.reserved_, nullptr); reserved != nullptr) {

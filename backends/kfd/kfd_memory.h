@@ -21,32 +21,37 @@ inline constexpr uint64_t kPageBytes = 4096;
 
 class KfdMemory;
 
+/// Live allocations of one device's users: what close() reports as leaks.
+struct MemoryLedger {
+  std::atomic<uint64_t> count = 0;
+  std::atomic<uint64_t> bytes = 0;
+};
+
+/// Who an allocation is made for. The runtime's own memory has no owner and is in no ledger.
+struct AllocationOwner {
+  Device* device = nullptr;
+  std::shared_ptr<MemoryLedger> ledger = {};
+};
+
 class KfdAllocation final : public AllocationState {
  public:
-  explicit KfdAllocation(std::shared_ptr<KfdMemory> memory) : memory_(std::move(memory)) {}
+  KfdAllocation(std::shared_ptr<KfdMemory> memory, std::shared_ptr<MemoryLedger> ledger)
+      : memory_(std::move(memory)), ledger_(std::move(ledger)) {}
   ~KfdAllocation() override;
 
   Result<> release() override;
 
   uint64_t handle() const { return handle_; }
-  KfdMemory& memory() const { return *memory_; }
 
  private:
   friend class KfdMemory;
 
   std::shared_ptr<KfdMemory> memory_;
+  std::shared_ptr<MemoryLedger> ledger_;
   uint64_t handle_ = 0;       // the driver's; 0 = none
   void* reserved_ = nullptr;  // CPU address range, unmapped at the end; not the caller's memory
   uint64_t mapped_bytes_ = 0;
-  bool counted_ = false;                       // in the ledger
   mutable std::vector<uint32_t> mapped_gpus_;  // the driver's state; KfdMemory keeps it
-};
-
-/// Live allocations that the device's users made (those with an owner): what close() reports as
-/// leaks.
-struct MemoryLedger {
-  std::atomic<uint64_t> count = 0;
-  std::atomic<uint64_t> bytes = 0;
 };
 
 class KfdMemory : public std::enable_shared_from_this<KfdMemory> {
@@ -57,11 +62,10 @@ class KfdMemory : public std::enable_shared_from_this<KfdMemory> {
 
   uint32_t gpu_id() const { return gpu_id_; }
   int render_fd() const { return render_.get(); }
-  const MemoryLedger& ledger() const { return ledger_; }
 
   /// Memory that this GPU can use. InvalidArgument for 0 bytes or contradictory options.
-  /// `owner` is nullptr for the runtime's own memory.
-  Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options, Device* owner);
+  Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options,
+                              AllocationOwner owner = {});
 
   /// Gives and takes this GPU's access to an allocation of any GPU of the process. Mapping twice is
   /// harmless; unmapping what is not mapped is an InvalidArgument.
@@ -85,7 +89,6 @@ class KfdMemory : public std::enable_shared_from_this<KfdMemory> {
   std::shared_ptr<KfdDriver> driver_;
   Descriptor render_;
   uint32_t gpu_id_;
-  MemoryLedger ledger_;
 };
 
 }  // namespace doppel::kfd

@@ -1,5 +1,7 @@
 #include "backends/kfd/kfd_process.h"
 
+#include <fmt/format.h>
+
 namespace doppel::kfd {
 
 KfdProcess::KfdProcess(std::shared_ptr<KfdDriver> driver, Topology topology)
@@ -15,9 +17,20 @@ Result<std::shared_ptr<KfdProcess>> KfdProcess::open(std::shared_ptr<KernelAbi> 
   return std::shared_ptr<KfdProcess>(new KfdProcess(std::move(driver), std::move(topology)));
 }
 
-Result<> KfdProcess::attach(KfdMemory& memory) {
-  DOPPEL_TRY(events_->attach(memory));
-  return signals_->attach(memory);
+Result<std::shared_ptr<KfdMemory>> KfdProcess::memory_of(const TopologyNode& node) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = memories_.find(node.gpu_id); found != memories_.end()) {
+    return found->second;
+  }
+  DOPPEL_ASSIGN(
+      Descriptor render,
+      Descriptor::open(driver_->shared_kernel(),
+                       fmt::format("/dev/dri/renderD{}", node.properties["drm_render_minor"])));
+  DOPPEL_ASSIGN(auto memory, KfdMemory::open(driver_, std::move(render), node.gpu_id));
+  memories_.emplace(node.gpu_id, memory);
+  DOPPEL_TRY(events_->attach(*memory));
+  DOPPEL_TRY(signals_->attach(*memory));
+  return memory;
 }
 
 }  // namespace doppel::kfd

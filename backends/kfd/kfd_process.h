@@ -4,7 +4,10 @@
 // Safe to use from several threads.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "backends/kfd/kfd_driver.h"
 #include "backends/kfd/kfd_event.h"
@@ -27,8 +30,10 @@ class KfdProcess {
   Waiter& waiter() const { return *waiter_; }
   KfdSignalPool& signals() const { return *signals_; }
 
-  /// Makes events and signals accessible to a GPU.
-  Result<> attach(KfdMemory& memory);
+  /// A GPU's share of the address space, with events and signals in it. KFD binds a GPU to the
+  /// render node that it was first acquired with until the process ends, so that everybody who
+  /// opens the GPU again shares the first one's.
+  Result<std::shared_ptr<KfdMemory>> memory_of(const TopologyNode& node);
 
  private:
   KfdProcess(std::shared_ptr<KfdDriver> driver, Topology topology);
@@ -38,6 +43,8 @@ class KfdProcess {
   std::shared_ptr<KfdEvents> events_;
   std::shared_ptr<Waiter> waiter_;
   std::shared_ptr<KfdSignalPool> signals_;
+  std::mutex mutex_;
+  std::map<uint32_t, std::shared_ptr<KfdMemory>> memories_;  // by GPU id
 };
 
 }  // namespace doppel::kfd

@@ -164,6 +164,9 @@ class KfdQueue::Reservation final : public QueueReservation {
  public:
   Reservation(KfdQueue& queue, Submission submission, std::unique_lock<std::mutex> lock)
       : queue_(queue), submission_(std::move(submission)), lock_(std::move(lock)) {}
+  ~Reservation() override {
+    if (lock_.owns_lock()) queue_.give_back(submission_);
+  }
 
   void publish() override {
     if (!submission_.commands.empty()) queue_.publish(std::move(submission_));
@@ -189,13 +192,19 @@ Result<std::unique_ptr<QueueReservation>> KfdQueue::reserve(Submission submissio
   if (!submission.commands.empty()) {
     retire();
     DOPPEL_TRY(restart_timeline());
-    // Without a submission, the arguments' place comes back with the next one's.
-    DOPPEL_TRY(place_arguments(submission));
     append_marker(submission.commands);
     DOPPEL_TRY(submission.commands.check());
-    DOPPEL_TRY(reserve_ring(submission.commands));
+    DOPPEL_TRY(place_arguments(submission));
+    if (auto reserved = reserve_ring(submission.commands); !reserved) {
+      give_back(submission);
+      return std::unexpected(std::move(reserved).error());
+    }
   }
   return std::make_unique<Reservation>(*this, std::move(submission), std::move(lock));
+}
+
+void KfdQueue::give_back(const Submission& submission) {
+  if (submission.arguments.size() != 0) arguments_.undo();
 }
 
 uint64_t KfdQueue::max_stream() const {
@@ -276,6 +285,7 @@ Result<> KfdQueue::reserve_ring(const CommandStream& commands) {
                              commands.size(), to_string(kind_), ring_.max_stream()));
   }
   const uint64_t needed = ring_.needed(commands);
+  if (ring_.free_dwords(read_pointer()) >= needed) return {};
   return core_->process->waiter().wait(
       [&] { return ring_.free_dwords(read_pointer()) >= needed; },
       [&] {

@@ -60,6 +60,7 @@ class KfdQueue final : public Queue {
   // With mutex_ held.
   void retire();
   Result<> place_arguments(Submission& submission);
+  void give_back(const Submission& submission);
   Result<> grow_arguments(uint32_t bytes);
   Result<> restart_timeline();
   void append_marker(CommandStream& commands) const;

@@ -40,8 +40,7 @@ Result<> KfdSignalPool::attach(KfdMemory& memory) {
       memory_,
       memory.allocate(
           kSignals * sizeof(doppel::abi::AmdSignal),
-          {.domain = MemoryDomain::Gtt, .cpu_visible = true, .coherent = true, .uncached = true},
-          nullptr));
+          {.domain = MemoryDomain::Gtt, .cpu_visible = true, .coherent = true, .uncached = true}));
   return {};
 }
 

@@ -1,4 +1,7 @@
 // Queues as such: creation, limits, ring wrap, closing; and what a faulting one does to the others.
+#include <atomic>
+#include <thread>
+
 #include "tests/conformance/conformance.h"
 
 namespace doppel::conformance {
@@ -85,6 +88,31 @@ TEST_P(ComputeQueueTest, ManyQueuesAtOnce) {
     EXPECT_OK(ComputeCommands(*queues.back()).signal(signals.back(), index + 1).submit());
   }
   for (int index = 7; index >= 0; --index) EXPECT_OK(signals[index].wait(index + 1));
+}
+
+TEST_P(ComputeQueueTest, ThreadsShareAQueue) {
+  const auto queue = make_queue({.kind = GetParam(), .ring_bytes = 4096});
+  ASSERT_NE(queue, nullptr);
+  constexpr uint64_t kThreads = 4, kRounds = 100;
+  std::vector<Signal> signals;
+  for (uint64_t index = 0; index < kThreads; ++index) signals.push_back(make_signal());
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (uint64_t index = 0; index < kThreads; ++index) {
+    threads.emplace_back([&, index] {
+      for (uint64_t round = 1; round <= kRounds; ++round) {
+        failures += !ComputeCommands(*queue)
+                         .wait(signals[index], round - 1)
+                         .signal(signals[index], round)
+                         .submit();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_OK(queue->synchronize());
+  for (const Signal& signal : signals) EXPECT_EQ(signal.value(), int64_t{kRounds});
+  EXPECT_EQ(queue->retired(), kThreads * kRounds);
 }
 
 TEST_P(ComputeQueueTest, WaitForNobodyIsReported) {

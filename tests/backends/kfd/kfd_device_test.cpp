@@ -2,7 +2,7 @@
 // leaks on any path.
 #include "backends/kfd/kfd_device.h"
 
-#include <functional>
+#include <algorithm>
 
 #include "tests/backends/kfd/scripted_kernel.h"
 
@@ -176,6 +176,24 @@ TEST_F(KfdDeviceTest, ForeignAndEmptyAllocationsAreRefused) {
   ASSERT_TRUE(device);
   EXPECT_EQ((*device)->map(Allocation()).error().code(), StatusCode::InvalidArgument);
   EXPECT_EQ((*device)->unmap(Allocation()).error().code(), StatusCode::InvalidArgument);
+}
+
+/// KFD knows one address space per process and GPU: opening again must not acquire it again.
+TEST_F(KfdDeviceTest, OpeningAgainSharesTheAddressSpace) {
+  auto process = KfdProcess::open(kernel_);
+  ASSERT_TRUE(process);
+  auto first = KfdDevice::open(*process, 0, "kfd:0");
+  ASSERT_TRUE(first);
+  const auto kept = (*first)->allocate(4096);
+  ASSERT_TRUE(kept);
+  auto second = KfdDevice::open(*process, 0, "kfd:0");
+  ASSERT_TRUE(second) << second.error().to_string();
+  EXPECT_EQ(std::ranges::count(kernel_->calls, AMDKFD_IOC_ACQUIRE_VM), 1);
+  EXPECT_TRUE((*second)->close()) << "what the first device's users hold is not the second's leak";
+  EXPECT_FALSE((*first)->close());
+  first->reset();
+  EXPECT_TRUE(KfdDevice::open(*process, 0, "kfd:0"));
+  EXPECT_EQ(std::ranges::count(kernel_->calls, AMDKFD_IOC_ACQUIRE_VM), 1);
 }
 
 TEST_F(KfdDeviceTest, CloseCountsWhatIsStillAlive) {

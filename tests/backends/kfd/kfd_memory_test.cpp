@@ -51,7 +51,7 @@ TEST_F(KfdMemoryTest, FlagsSayWhatIsAskedFor) {
            KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC},
   };
   for (const Case& test : cases) {
-    const auto allocation = memory_->allocate(5000, test.options, nullptr);
+    const auto allocation = memory_->allocate(5000, test.options);
     ASSERT_TRUE(allocation) << allocation.error().to_string();
     EXPECT_EQ(kernel_->last_alloc.flags, test.flags);
     EXPECT_EQ(kernel_->last_alloc.size, 8192u);
@@ -62,10 +62,10 @@ TEST_F(KfdMemoryTest, FlagsSayWhatIsAskedFor) {
 }
 
 TEST_F(KfdMemoryTest, CpuSeesWhatItMay) {
-  const auto hidden = memory_->allocate(4096, {}, nullptr);
-  const auto visible = memory_->allocate(4096, {.cpu_visible = true}, nullptr);
-  const auto gtt = memory_->allocate(4096, {.domain = MemoryDomain::Gtt}, nullptr);
-  const auto host = memory_->allocate(4096, {.domain = MemoryDomain::Host}, nullptr);
+  const auto hidden = memory_->allocate(4096, {});
+  const auto visible = memory_->allocate(4096, {.cpu_visible = true});
+  const auto gtt = memory_->allocate(4096, {.domain = MemoryDomain::Gtt});
+  const auto host = memory_->allocate(4096, {.domain = MemoryDomain::Host});
   ASSERT_TRUE(hidden && visible && gtt && host);
   EXPECT_EQ(hidden->host(), nullptr);
   EXPECT_TRUE(hidden->host_as<int>().empty());
@@ -78,8 +78,7 @@ TEST_F(KfdMemoryTest, CpuSeesWhatItMay) {
 
 TEST_F(KfdMemoryTest, AdoptedHostMemoryStaysTheCallers) {
   alignas(kPageBytes) static std::byte mine[kPageBytes];
-  auto pinned =
-      memory_->allocate(kPageBytes, {.domain = MemoryDomain::Host, .host_pointer = mine}, nullptr);
+  auto pinned = memory_->allocate(kPageBytes, {.domain = MemoryDomain::Host, .host_pointer = mine});
   ASSERT_TRUE(pinned) << pinned.error().to_string();
   EXPECT_EQ(pinned->host(), mine);
   EXPECT_EQ(kernel_->last_alloc.mmap_offset, reinterpret_cast<uint64_t>(mine));
@@ -90,29 +89,25 @@ TEST_F(KfdMemoryTest, AdoptedHostMemoryStaysTheCallers) {
 TEST_F(KfdMemoryTest, ImpossibleRequestsNeverReachTheDriver) {
   static std::byte mine[16];
   const auto before = kernel_->calls.size();
-  EXPECT_EQ(memory_->allocate(0, {}, nullptr).error().code(), StatusCode::InvalidArgument);
-  EXPECT_EQ(memory_->allocate(~uint64_t{0}, {}, nullptr).error().code(),
-            StatusCode::InvalidArgument);
-  EXPECT_THAT(memory_->allocate(16, {.host_pointer = mine}, nullptr).error().message(),
-              HasSubstr("(vram)"));
-  EXPECT_THAT(
-      memory_->allocate(8, {.domain = MemoryDomain::Host, .host_pointer = mine + 1}, nullptr)
-          .error()
-          .message(),
-      HasSubstr("not page aligned"));
+  EXPECT_EQ(memory_->allocate(0, {}).error().code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(memory_->allocate(~uint64_t{0}, {}).error().code(), StatusCode::InvalidArgument);
+  EXPECT_THAT(memory_->allocate(16, {.host_pointer = mine}).error().message(), HasSubstr("(vram)"));
+  EXPECT_THAT(memory_->allocate(8, {.domain = MemoryDomain::Host, .host_pointer = mine + 1})
+                  .error()
+                  .message(),
+              HasSubstr("not page aligned"));
   EXPECT_EQ(kernel_->calls.size(), before);
 }
 
 TEST_F(KfdMemoryTest, OutOfMemoryReleasesTheReservation) {
   kernel_->fail(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, ENOMEM);
-  const auto allocation = memory_->allocate(1 << 20, {}, nullptr);
+  const auto allocation = memory_->allocate(1 << 20, {});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(allocation.error().code(), StatusCode::OutOfMemory);
   EXPECT_THAT(allocation.error().message(), HasSubstr("allocate 1048576 bytes of vram"));
   EXPECT_TRUE(kernel_->mappings.empty());
-  EXPECT_EQ(memory_->ledger().count, 0u);
   // The next one works.
-  EXPECT_TRUE(memory_->allocate(4096, {}, nullptr));
+  EXPECT_TRUE(memory_->allocate(4096, {}));
 }
 
 TEST_F(KfdMemoryTest, NoAddressSpaceIsOutOfMemory) {
@@ -121,7 +116,7 @@ TEST_F(KfdMemoryTest, NoAddressSpaceIsOutOfMemory) {
         *os_error = ENOMEM;
         return nullptr;
       });
-  const auto allocation = memory_->allocate(4096, {}, nullptr);
+  const auto allocation = memory_->allocate(4096, {});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(allocation.error().code(), StatusCode::OutOfMemory);
   EXPECT_TRUE(kernel_->live_handles.empty());
@@ -134,7 +129,7 @@ TEST_F(KfdMemoryTest, FailedCpuMappingFreesTheMemory) {
         *os_error = EACCES;
         return nullptr;
       });
-  const auto allocation = memory_->allocate(4096, {.cpu_visible = true}, nullptr);
+  const auto allocation = memory_->allocate(4096, {.cpu_visible = true});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(allocation.error().os_error(), EACCES);
   EXPECT_TRUE(kernel_->live_handles.empty());
@@ -143,7 +138,7 @@ TEST_F(KfdMemoryTest, FailedCpuMappingFreesTheMemory) {
 
 TEST_F(KfdMemoryTest, FailedGpuMappingFreesEverything) {
   kernel_->fail(AMDKFD_IOC_MAP_MEMORY_TO_GPU, ENOMEM);
-  const auto allocation = memory_->allocate(4096, {}, nullptr);
+  const auto allocation = memory_->allocate(4096, {});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(allocation.error().code(), StatusCode::OutOfMemory);
   EXPECT_THAT(allocation.error().message(), HasSubstr("0 of 1 GPUs; GPU 11 fails"));
@@ -160,7 +155,7 @@ TEST_F(KfdMemoryTest, PartialMappingIsUndone) {
         static_cast<kfd_ioctl_map_memory_to_gpu_args*>(argument)->n_success = 1;
         return -EFAULT;  // after the last device was mapped, copying n_success back failed
       });
-  const auto allocation = memory_->allocate(4096, {}, nullptr);
+  const auto allocation = memory_->allocate(4096, {});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(kernel_->unmapped_gpus, 1u);
   EXPECT_TRUE(kernel_->live_handles.empty());
@@ -170,7 +165,7 @@ TEST_F(KfdMemoryTest, SilentlyUnmappedGpuIsAnError) {
   EXPECT_CALL(*kernel_, ioctl(_, ::testing::Ne(AMDKFD_IOC_MAP_MEMORY_TO_GPU), _))
       .Times(::testing::AnyNumber());
   EXPECT_CALL(*kernel_, ioctl(_, AMDKFD_IOC_MAP_MEMORY_TO_GPU, _)).WillOnce(Return(0));
-  const auto allocation = memory_->allocate(4096, {}, nullptr);
+  const auto allocation = memory_->allocate(4096, {});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(allocation.error().code(), StatusCode::System);
 }
@@ -183,11 +178,11 @@ TEST_F(KfdMemoryTest, InterruptedMappingGoesOnWhereItStopped) {
       .WillOnce([this](int, unsigned long request, void* argument) {
         return kernel_->answer(request, argument);
       });
-  EXPECT_TRUE(memory_->allocate(4096, {}, nullptr));
+  EXPECT_TRUE(memory_->allocate(4096, {}));
 }
 
 TEST_F(KfdMemoryTest, ReleaseTellsTheFirstFailureAndFinishes) {
-  auto allocation = memory_->allocate(4096, {}, nullptr);
+  auto allocation = memory_->allocate(4096, {});
   ASSERT_TRUE(allocation);
   kernel_->fail(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, EIO);
   const auto result = allocation->release();
@@ -199,7 +194,7 @@ TEST_F(KfdMemoryTest, ReleaseTellsTheFirstFailureAndFinishes) {
 }
 
 TEST_F(KfdMemoryTest, FailedFreeIsReported) {
-  auto allocation = memory_->allocate(4096, {}, nullptr);
+  auto allocation = memory_->allocate(4096, {});
   ASSERT_TRUE(allocation);
   kernel_->fail(AMDKFD_IOC_FREE_MEMORY_OF_GPU, EBUSY);
   EXPECT_EQ(allocation->release().error().os_error(), EBUSY);
@@ -208,7 +203,7 @@ TEST_F(KfdMemoryTest, FailedFreeIsReported) {
 
 TEST_F(KfdMemoryTest, AnotherGpuMapsAndUnmaps) {
   const auto other = open(22);
-  auto allocation = memory_->allocate(4096, {}, nullptr);
+  auto allocation = memory_->allocate(4096, {});
   ASSERT_TRUE(allocation);
   const auto& state = static_cast<const KfdAllocation&>(*allocation->state());
   EXPECT_EQ(other->unmap(state).error().code(), StatusCode::InvalidArgument);
@@ -222,7 +217,7 @@ TEST_F(KfdMemoryTest, AnotherGpuMapsAndUnmaps) {
 }
 
 TEST_F(KfdMemoryTest, AllocationOutlivesItsDevice) {
-  auto allocation = memory_->allocate(4096, {.domain = MemoryDomain::Gtt}, nullptr);
+  auto allocation = memory_->allocate(4096, {.domain = MemoryDomain::Gtt});
   ASSERT_TRUE(allocation);
   memory_.reset();
   driver_.reset();
@@ -232,16 +227,17 @@ TEST_F(KfdMemoryTest, AllocationOutlivesItsDevice) {
 }
 
 TEST_F(KfdMemoryTest, LedgerCountsWhatIsAlive) {
+  const auto ledger = std::make_shared<MemoryLedger>();
   {
-    auto* owner = reinterpret_cast<Device*>(this);  // only compared with nullptr
+    const AllocationOwner owner{.ledger = ledger};
     const auto one = memory_->allocate(1, {}, owner);
     const auto two = memory_->allocate(4097, {}, owner);
-    const auto internal = memory_->allocate(4097, {}, nullptr);
-    EXPECT_EQ(memory_->ledger().count, 2u);
-    EXPECT_EQ(memory_->ledger().bytes, 3 * kPageBytes);
+    const auto internal = memory_->allocate(4097, {});
+    EXPECT_EQ(ledger->count, 2u);
+    EXPECT_EQ(ledger->bytes, 3 * kPageBytes);
   }
-  EXPECT_EQ(memory_->ledger().count, 0u);
-  EXPECT_EQ(memory_->ledger().bytes, 0u);
+  EXPECT_EQ(ledger->count, 0u);
+  EXPECT_EQ(ledger->bytes, 0u);
 }
 
 TEST_F(KfdMemoryTest, RefusedVmNamesTheGpu) {
