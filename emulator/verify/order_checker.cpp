@@ -1,0 +1,285 @@
+#include "emulator/verify/order_checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "emulator/cp/foreseen_writes.h"
+
+namespace doppel::verify {
+namespace {
+
+using emu::AccessLog;
+using emu::AccessMode;
+
+constexpr uint64_t kSignalBytes = 8;  // writes up to this size may be signals
+
+uint64_t word_at(uint64_t host) {
+  return *reinterpret_cast<const uint64_t*>(SyncWords::word_of(host));
+}
+
+/// Calls visit(va, bytes) for each run of set bits of `select(page, line)`.
+template <class Select, class Visit>
+void for_each_run(const AccessLog& log, Select&& select, Visit&& visit) {
+  uint64_t begin = 0, end = 0;
+  for (uint64_t number : log.page_numbers()) {
+    const AccessLog::Page& page = log.page(number);
+    for (size_t line = 0; line < AccessLog::kLines; ++line) {
+      const uint64_t base = number * AccessLog::kPageBytes + line * AccessLog::kLineBytes;
+      uint64_t bits = select(page, line);
+      while (bits != 0) {
+        const int first = std::countr_zero(bits);
+        const int count = std::countr_one(bits >> first);
+        const uint64_t va = base + static_cast<uint64_t>(first);
+        if (va != end) {
+          if (end != begin) visit(begin, end - begin);
+          begin = va;
+        }
+        end = va + static_cast<uint64_t>(count);
+        bits &= count + first == 64 ? 0 : ~uint64_t{0} << (first + count);
+      }
+    }
+  }
+  if (end != begin) visit(begin, end - begin);
+}
+
+}  // namespace
+
+void OrderChecker::on_queue_created(const emu::QueueRef& queue) {
+  book_.add_space(*queue.config.vm);
+  QueueState& created = queues_[queue.config.id] = {};
+  created.actor = next_actor_++;
+  created.vm = queue.config.vm;
+  created.ring_begin = queue.config.ring;
+  created.ring_end = queue.config.ring + queue.config.ring_bytes;
+}
+
+void OrderChecker::on_queue_destroyed(const emu::QueueRef& queue) {
+  queues_.erase(queue.config.id);
+}
+
+void OrderChecker::on_submission(const emu::QueueRef& queue, uint64_t end) {
+  host_.order().add({kHost, Line::Front, ++host_steps_});
+  state(queue).submissions.push_back({end, host_});
+}
+
+void OrderChecker::on_packet(const emu::PacketEvent& event) {
+  QueueState& queue = state(event.queue);
+  auto& submissions = queue.submissions;
+  while (!submissions.empty() && submissions.front().end <= event.place.ring_position) {
+    submissions.pop_front();
+  }
+  if (!submissions.empty()) queue.past.join(submissions.front().past);
+  queue.past.order().add({queue.actor, Line::Front, ++queue.front});
+  queue.sync = packet_sync(event.packet);
+  queue.entered = false;
+  auto deed = std::make_shared<Deed>();
+  deed->epoch = {queue.actor, Line::Front, queue.front};
+  deed->agent =
+      event.queue.config.kind == emu::QueueKind::Sdma ? Agent::Sdma : Agent::CommandProcessor;
+  deed->gpu = event.queue.gpu;
+  deed->actor = event.queue.name;
+  deed->language = event.packet.language;
+  deed->family = event.packet.family;
+  deed->place = event.place;
+  deed->size = static_cast<uint32_t>(std::min(deed->dwords.size(), event.packet.dwords.size()));
+  std::copy_n(event.packet.dwords.begin(), deed->size, deed->dwords.begin());
+  queue.deed = std::move(deed);
+  watch(queue, event.packet);
+}
+
+/// The words that the packet waits for or signals, as they are before it acts.
+void OrderChecker::watch(QueueState& queue, const packets::Packet& packet) {
+  auto look = [&](uint64_t va) {
+    if (const uint64_t host = AddressBook::host_of(*queue.vm, va)) {
+      words_.watch(host, word_at(host), host_);
+    }
+  };
+  for (const emu::MemoryWait& wait : queue.sync.wait_words()) look(wait.va);
+  for (const emu::PendingWrite& write : emu::foreseen_writes(packet)) {
+    if (write.size <= kSignalBytes) look(write.address);
+  }
+}
+
+/// The packet goes to work: what it waited for is in its past.
+void OrderChecker::enter(QueueState& queue) {
+  if (std::exchange(queue.entered, true)) return;
+  std::vector<WordCondition> conditions;
+  for (const emu::MemoryWait& wait : queue.sync.wait_words()) {
+    const uint64_t host = AddressBook::host_of(*queue.vm, wait.va);
+    if (host == 0) continue;
+    words_.watch(host, word_at(host), host_);
+    conditions.push_back(
+        {host, wait.reference, wait.mask, wait.compare, wait.is_64, wait.is_signed});
+  }
+  if (queue.sync.any_wait) {
+    // Which of several signals ended the wait is not known: then none is relied on.
+    std::erase_if(conditions, [](const WordCondition& c) { return !c.holds(word_at(c.address)); });
+    if (conditions.size() != 1) conditions.clear();
+  }
+  for (const WordCondition& condition : conditions) words_.wait(condition, queue.past);
+  if (queue.sync.joins_pipe) {
+    queue.past.order().add_all({queue.actor, Line::Pipe, queue.launched});
+  }
+}
+
+OrderChecker::InFlight& OrderChecker::start(QueueState& queue, uint64_t tag) {
+  enter(queue);
+  InFlight& started = queue.in_flight[tag] = {};
+  started.deed = std::make_shared<Deed>(*queue.deed);
+  started.deed->epoch = {queue.actor, Line::Pipe, ++queue.launched};
+  started.past = queue.past;
+  return started;
+}
+
+emu::AccessLog* OrderChecker::on_dispatch(const emu::QueueRef& ref, uint64_t tag,
+                                          const emu::Dispatch& dispatch) {
+  InFlight& started = start(state(ref), tag);
+  started.past.order().add(started.deed->epoch);
+  started.log = std::make_shared<AccessLog>();
+  started.deed->agent = Agent::Shader;
+  started.deed->program = dispatch.program;
+  started.deed->log = started.log;
+  started.scratch_begin = dispatch.scratch_base;
+  started.scratch_end =
+      dispatch.scratch_base + uint64_t{dispatch.scratch_bytes_per_wave} * dispatch.scratch_waves;
+  return started.log.get();
+}
+
+void OrderChecker::on_end_of_pipe_queued(const emu::QueueRef& ref, uint64_t tag) {
+  InFlight& started = start(state(ref), tag);
+  started.past.order().add_all(started.deed->epoch);
+}
+
+void OrderChecker::on_completion(const emu::QueueRef& ref, emu::CompletionKind, uint64_t tag,
+                                 std::span<const emu::MemoryAccess> accesses) {
+  QueueState& queue = state(ref);
+  const auto found = queue.in_flight.find(tag);
+  if (found == queue.in_flight.end()) return;
+  flush(queue, found->second);
+  touch(queue, found->second.past, found->second.deed, accesses);
+  queue.in_flight.erase(found);
+}
+
+void OrderChecker::on_packet_step(const emu::PacketEvent& event, emu::PacketProgress progress,
+                                  std::span<const emu::MemoryAccess> accesses) {
+  if (progress == emu::PacketProgress::Waits) return;
+  QueueState& queue = state(event.queue);
+  enter(queue);
+  Past past = queue.past;
+  // An end-of-pipe packet that found the pipe idle has acted at once.
+  if (queue.sync.end_of_pipe) past.order().add_all({queue.actor, Line::Pipe, queue.launched});
+  touch(queue, past, queue.deed, accesses);
+}
+
+void OrderChecker::touch(const QueueState& queue, const Past& past, const DeedRef& deed,
+                         std::span<const emu::MemoryAccess> accesses) {
+  for (const emu::MemoryAccess& one : accesses) {
+    if (one.va >= queue.ring_begin && one.va < queue.ring_end) continue;
+    const bool write = one.mode == AccessMode::Write || one.mode == AccessMode::Atomic;
+    const bool small = one.size <= kSignalBytes;
+    AddressBook::translate(*queue.vm, one.va, one.size,
+                           [&](uint64_t host, uint64_t size, uint64_t va) {
+                             // A word that somebody signals is read to synchronize.
+                             if (!write && small && words_.find(host)) return;
+                             access(past, deed, host, size, va, write, write && small);
+                           });
+    if (write && small) publish(queue, past, deed, one);
+  }
+}
+
+void OrderChecker::publish(const QueueState& queue, const Past& past, const DeedRef& deed,
+                           const emu::MemoryAccess& access) {
+  const uint64_t host = AddressBook::host_of(*queue.vm, access.va);
+  if (host == 0) return;
+  words_.write(host, access.size, word_at(host), past, deed, access.mode == AccessMode::Atomic);
+}
+
+void OrderChecker::flush(const QueueState& queue, const InFlight& in_flight) {
+  if (!in_flight.log) return;
+  auto visit = [&](bool write, bool atomic) {
+    return [&, write, atomic](uint64_t from, uint64_t bytes) {
+      if (from >= in_flight.scratch_begin && from < in_flight.scratch_end) return;
+      AddressBook::translate(
+          *queue.vm, from, bytes, [&](uint64_t host, uint64_t size, uint64_t va) {
+            access(in_flight.past, in_flight.deed, host, size, va, write, atomic);
+          });
+    };
+  };
+  const AccessLog& log = *in_flight.log;
+  for_each_run(
+      log,
+      [](const AccessLog::Page& page, size_t line) {
+        return page.read[line] | page.scalar_read[line];
+      },
+      visit(false, false));
+  for_each_run(
+      log,
+      [](const AccessLog::Page& page, size_t line) {
+        return page.written[line] & ~page.atomic[line];
+      },
+      visit(true, false));
+  for_each_run(
+      log, [](const AccessLog::Page& page, size_t line) { return page.atomic[line]; },
+      visit(true, true));
+}
+
+void OrderChecker::access(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size,
+                          uint64_t va, bool write, bool atomic) {
+  auto unordered = [&](const DeedRef& earlier) {
+    return earlier && earlier->epoch != deed->epoch && !past.order().covers(earlier->epoch);
+  };
+  shadow_.visit(host, host + size, [&](uint64_t begin, uint64_t end, const auto& segment) {
+    const uint64_t at = va + (begin - host);
+    if (unordered(segment.writer) && !(atomic && segment.atomic)) {
+      report(write ? RuleId::WriteAfterWrite : RuleId::ReadAfterWrite, segment.writer, deed, begin,
+             end - begin, at);
+    }
+    if (!write) return;
+    for (const DeedRef& reader : segment.readers) {
+      if (unordered(reader)) {
+        report(RuleId::WriteAfterRead, reader, deed, begin, end - begin, at);
+      }
+    }
+  });
+  if (write) {
+    shadow_.write(host, host + size, deed, atomic);
+  } else {
+    shadow_.read(host, host + size, deed, past);
+  }
+}
+
+void OrderChecker::report(RuleId rule, const DeedRef& first, const DeedRef& second, uint64_t host,
+                          uint64_t size, uint64_t va) {
+  const bool first_writes = rule != RuleId::WriteAfterRead;
+  const bool second_writes = rule != RuleId::ReadAfterWrite;
+  Finding finding;
+  finding.rule = rule;
+  finding.culprits = {describe(*first, first_writes ? "writes" : "reads", va, first_writes),
+                      describe(*second, second_writes ? "writes" : "reads", va, second_writes)};
+  finding.range = book_.describe(host, size, va);
+  finding.message =
+      fmt::format("{} of {} and {} of {} access the same bytes of {}, and nothing orders the two.",
+                  finding.culprits[0].action, first->actor, finding.culprits[1].action,
+                  second->actor, finding.range->buffer);
+  finding.missing =
+      fmt::format("a wait, before {}, for a signal that {} stores after {}",
+                  finding.culprits[1].action, first->actor, finding.culprits[0].action);
+  log_.add(std::move(finding));
+}
+
+void OrderChecker::on_map(const emu::GpuVm& vm, const emu::Mapping& mapping) {
+  book_.map(vm, mapping);
+}
+
+void OrderChecker::on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) {
+  const Buffer* gone = book_.unmap(vm, mapping, 0);
+  if (!gone) return;
+  shadow_.forget(gone->host, gone->host + gone->size);
+  words_.forget(gone->host, gone->host + gone->size);
+}
+
+}  // namespace doppel::verify

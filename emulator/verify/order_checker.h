@@ -1,0 +1,98 @@
+// OrderChecker: finds accesses of the same bytes that nothing orders (the hazard rules). Follows
+// happens-before over the host and all queues: ring order, doorbells, waits for words, end-of-pipe
+// events, barriers, completions. Attach it before queues are created.
+//
+// The host's own accesses are unseen: a submission orders what the host did before it. On the
+// thread that steps the simulator.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+
+#include "core/verify/finding.h"
+#include "emulator/verify/address_book.h"
+#include "emulator/verify/deed.h"
+#include "emulator/verify/observer.h"
+#include "emulator/verify/packet_sync.h"
+#include "emulator/verify/past.h"
+#include "emulator/verify/shadow_map.h"
+#include "emulator/verify/sync_words.h"
+
+namespace doppel::verify {
+
+class OrderChecker final : public emu::Observer {
+ public:
+  /// `log` outlives the checker.
+  explicit OrderChecker(FindingLog& log) : log_(log) {}
+
+  void on_queue_created(const emu::QueueRef& queue) override;
+  void on_queue_destroyed(const emu::QueueRef& queue) override;
+  void on_submission(const emu::QueueRef& queue, uint64_t end) override;
+  void on_packet(const emu::PacketEvent& event) override;
+  void on_packet_step(const emu::PacketEvent& event, emu::PacketProgress progress,
+                      std::span<const emu::MemoryAccess> accesses) override;
+  emu::AccessLog* on_dispatch(const emu::QueueRef& queue, uint64_t tag,
+                              const emu::Dispatch& dispatch) override;
+  void on_end_of_pipe_queued(const emu::QueueRef& queue, uint64_t tag) override;
+  void on_completion(const emu::QueueRef& queue, emu::CompletionKind kind, uint64_t tag,
+                     std::span<const emu::MemoryAccess> accesses) override;
+  void on_map(const emu::GpuVm& vm, const emu::Mapping& mapping) override;
+  void on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) override;
+
+ private:
+  struct Submission {
+    uint64_t end = 0;  // dwords
+    Past past;         // of the host
+  };
+  /// A dispatch or an end-of-pipe event that has not completed.
+  struct InFlight {
+    Past past;
+    std::shared_ptr<Deed> deed;
+    std::shared_ptr<emu::AccessLog> log;
+    uint64_t scratch_begin = 0, scratch_end = 0;
+  };
+  struct QueueState {
+    ActorId actor = 0;
+    const emu::GpuVm* vm = nullptr;
+    uint64_t ring_begin = 0, ring_end = 0;
+    Past past;
+    uint64_t front = 0;     // packets taken up
+    uint64_t launched = 0;  // dispatches and end-of-pipe events
+    std::deque<Submission> submissions;
+    std::map<uint64_t, InFlight> in_flight;  // by tag
+    std::shared_ptr<Deed> deed;              // of the current packet
+    PacketSync sync;
+    bool entered = false;  // its waits and barrier are behind it
+  };
+
+  /// Of a queue that existed before the checker was attached, what is known from now on.
+  QueueState& state(const emu::QueueRef& queue) {
+    if (!queues_.contains(queue.config.id)) on_queue_created(queue);
+    return queues_.at(queue.config.id);
+  }
+  void enter(QueueState& queue);
+  InFlight& start(QueueState& queue, uint64_t tag);
+  void watch(QueueState& queue, const packets::Packet& packet);
+  void touch(const QueueState& queue, const Past& past, const DeedRef& deed,
+             std::span<const emu::MemoryAccess> accesses);
+  void publish(const QueueState& queue, const Past& past, const DeedRef& deed,
+               const emu::MemoryAccess& access);
+  void flush(const QueueState& queue, const InFlight& in_flight);
+  void access(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size, uint64_t va,
+              bool write, bool atomic);
+  void report(RuleId rule, const DeedRef& first, const DeedRef& second, uint64_t host,
+              uint64_t size, uint64_t va);
+
+  FindingLog& log_;
+  AddressBook book_;
+  ShadowMap shadow_;
+  SyncWords words_;
+  Past host_;
+  uint64_t host_steps_ = 0;
+  ActorId next_actor_ = 1;
+  std::map<uint32_t, QueueState> queues_;  // by the driver's id
+};
+
+}  // namespace doppel::verify
