@@ -55,6 +55,6 @@ install_packages() {
 }
 
 configure_and_build() {
-  step "configure" cmake -S "$root" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@"
+  step "configure" cmake -S "$root" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo "$@"
   step "build" cmake --build "$build_dir" --parallel "$(nproc)"
 }

@@ -177,7 +177,7 @@ std::string VirtualKernel::stall_report() {
 
 std::string VirtualKernel::fault_report() {
   std::string report;
-  for (const emu::Fault& fault : faults()) report += "\n" + fault.to_string();
+  for (const emu::Fault& fault : faults()) report.append(1, '\n').append(fault.to_string());
   return report;
 }
 
