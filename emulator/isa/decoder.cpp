@@ -61,21 +61,8 @@ bool is_source_code(uint32_t code, GfxFamily family) {
   return code == kScc || code == kLiteral;
 }
 
-/// OP_SEL bits must be 0 where an operand takes several registers or is scalar; elsewhere those
-/// without meaning are ignored.
-bool has_op_sel_bits(const Row& row) {
-  const auto excludes = [](OperandType type) {
-    return registers_of(type) > 1 || type == OperandType::Sgpr;
-  };
-  if (excludes(row.dst)) return false;
-  for (OperandType type : row.src) {
-    if (excludes(type)) return false;
-  }
-  return true;
-}
-
-/// What the fields must be beside the opcode: operand codes that exist, unused sources 0, OP_SEL
-/// only where it may be set. LLVM's rules; hardware may ignore some of the bits.
+/// What the fields must be beside the opcode: operand codes that exist, unused sources 0. LLVM's
+/// rules; hardware may ignore some of the bits. OP_SEL is ignored where it has no meaning.
 bool is_well_formed(const Instruction& inst) {
   const Row& row = *inst.row;
   constexpr std::array kSources = {Field::Src0, Field::Src1, Field::Src2};
@@ -92,9 +79,6 @@ bool is_well_formed(const Instruction& inst) {
   }
   const bool scalar_dst = row.dst == OperandType::Mask || row.dst == OperandType::Sgpr;
   if (inst.wide() && scalar_dst && inst.field(Field::Dst) > kExecHi) return false;
-  if (inst.format() == Format::VOP3 && inst.field(Field::OpSel) != 0 && !has_op_sel_bits(row)) {
-    return false;
-  }
   const bool buffer = inst.format() == Format::MUBUF || inst.format() == Format::MTBUF;
   return !buffer || inst.field(Field::Soffset) != kLiteral;
 }

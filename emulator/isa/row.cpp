@@ -120,14 +120,6 @@ uint32_t Row::sources() const {
   return count;
 }
 
-bool has_op_sel(const Row& row) {
-  if (is_16bit(row.dst) || row.name.starts_with("v_permlane")) return true;
-  for (OperandType type : row.src) {
-    if (is_16bit(type)) return true;
-  }
-  return false;
-}
-
 std::span<const Row> all_rows() {
   return kRows;
 }

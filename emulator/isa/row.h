@@ -58,10 +58,6 @@ struct Row {
   uint32_t sources() const;
 };
 
-/// Whether OP_SEL of the VOP3 encoding means something: halves of 16-bit operands, or V_PERMLANE's
-/// control bits.
-bool has_op_sel(const Row& row);
-
 /// All rows, grouped by table; Inst::row and handler tables index them.
 std::span<const Row> all_rows();
 std::span<const Row> rows_of(Format table);

@@ -31,6 +31,8 @@ constexpr TargetUnderTest kTargets[] = {{"gfx1030", GfxFamily::Gfx10_3},
                                         {"gfx1100", GfxFamily::Gfx11},
                                         {"gfx1150", GfxFamily::Gfx11_5}};
 
+constexpr uint32_t kCandidatesPerOpcode = 6;
+
 class DecodeOracle : public ::testing::TestWithParam<TargetUnderTest> {
  protected:
   GfxFamily family() const { return GetParam().family; }
@@ -140,16 +142,31 @@ std::vector<std::optional<Words>> assemble_all(const LlvmMc& mc,
   return results;
 }
 
+/// What LLVM takes and doppel does not, with reasons; see also emulator/isa/ERRATA.md.
+bool is_known_difference(const std::string& text) {
+  // Graphics has no place in a compute emulator.
+  const bool graphics = text.starts_with("image_") || text.starts_with("exp ") ||
+                        text.starts_with("lds_") || text.starts_with("v_interp");
+  // The relative source of V_MOVRELS has no meaning with DPP's lane selection.
+  const bool relative_dpp = text.starts_with("v_movrels") && text.find("_dpp") != std::string::npos;
+  // Read-only registers as the destination of a comparison.
+  const bool read_only = text.starts_with("v_cmp") && text.find("_e64 src_") != std::string::npos &&
+                         !text.starts_with("v_cmpx");
+  return graphics || relative_dpp || read_only;
+}
+
 // LLVM's disassembler takes words whose text its own assembler refuses (register classes,
 // execz as a source...); only what both take counts as an instruction.
-void compare(const LlvmMc& mc, GfxFamily family, const std::vector<Words>& candidates) {
+void compare(const LlvmMc& mc, GfxFamily family, const std::vector<Words>& candidates,
+             bool wave64 = false) {
   const auto theirs = mc.disassemble(candidates);
   std::vector<std::string> our_texts;
   std::vector<std::string> their_texts;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const auto ours = isa::decode(family, candidates[i]);
-    our_texts.push_back(ours ? isa::disassemble(*ours) : "");
-    their_texts.push_back(theirs[i] ? theirs[i]->text : "");
+    our_texts.push_back(ours ? isa::assembly(*ours, wave64).value_or("") : "");
+    const bool sound = theirs[i] && theirs[i]->text.find("/*Invalid") == std::string::npos;
+    their_texts.push_back(sound ? theirs[i]->text : "");
   }
   const auto our_bytes = assemble_all(mc, our_texts);
   const auto their_bytes = assemble_all(mc, their_texts);
@@ -164,7 +181,7 @@ void compare(const LlvmMc& mc, GfxFamily family, const std::vector<Words>& candi
       }
       continue;
     }
-    if (!their_bytes[i]) continue;
+    if (!their_bytes[i] || is_known_difference(their_texts[i])) continue;
     if (our_texts[i].empty()) {
       differences.add("rejected here only: " + mnemonic(their_texts[i]), both);
     } else if (!our_bytes[i] || *our_bytes[i] != *their_bytes[i]) {
@@ -178,7 +195,11 @@ void compare(const LlvmMc& mc, GfxFamily family, const std::vector<Words>& candi
 }
 
 TEST_P(DecodeOracle, EveryOpcode) {
-  compare(mc(), family(), candidates_of_every_opcode(family(), 6));
+  compare(mc(), family(), candidates_of_every_opcode(family(), kCandidatesPerOpcode));
+}
+
+TEST_P(DecodeOracle, EveryOpcodeInWave64) {
+  compare(LlvmMc(GetParam().cpu, 64), family(), candidates_of_every_opcode(family(), 2), true);
 }
 
 TEST_P(DecodeOracle, RandomWords) {

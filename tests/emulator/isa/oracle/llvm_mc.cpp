@@ -24,6 +24,11 @@ constexpr uint32_t kMarkerWord = 0xbf80abcd;
 constexpr std::string_view kMarkerText = "s_nop 0xabcd";
 constexpr std::string_view kEncoding = "; encoding: [";
 
+/// llvm-mc itself broke down.
+struct Crash : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// A folder that goes away with its files.
 class ScratchFolder {
  public:
@@ -123,7 +128,7 @@ LlvmMc::Output LlvmMc::run(const std::string& options, const std::string& input)
   // llvm-mc's exit status says that a line failed, which the messages say better.
   const int status = std::system(command.c_str());
   if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) > 1) {
-    throw std::runtime_error(
+    throw Crash(
         fmt::format("llvm-mc fails: {}", read_text(folder.file("messages")).substr(0, 2000)));
   }
   return {read_text(folder.file("out")), read_text(folder.file("messages"))};
@@ -150,6 +155,21 @@ std::vector<std::optional<Words>> LlvmMc::assemble(const std::vector<std::string
 }
 
 std::vector<std::optional<Disassembled>> LlvmMc::disassemble(
+    std::span<const Words> candidates) const {
+  try {
+    return disassemble_at_once(candidates);
+  } catch (const Crash&) {
+    // Some words crash llvm-mc 19; it does not accept them then.
+    if (candidates.size() == 1) return {std::nullopt};
+  }
+  const size_t half = candidates.size() / 2;
+  auto results = disassemble(candidates.first(half));
+  auto rest = disassemble(candidates.subspan(half));
+  std::ranges::move(rest, std::back_inserter(results));
+  return results;
+}
+
+std::vector<std::optional<Disassembled>> LlvmMc::disassemble_at_once(
     std::span<const Words> candidates) const {
   std::string input;
   for (const Words& words : candidates) {

@@ -38,6 +38,8 @@ class LlvmMc {
     std::string out;
     std::string messages;
   };
+  std::vector<std::optional<Disassembled>> disassemble_at_once(
+      std::span<const Words> candidates) const;
   Output run(const std::string& options, const std::string& input) const;
 
   std::string cpu_;
