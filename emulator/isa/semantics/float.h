@@ -162,9 +162,9 @@ inline constexpr auto frndne = [](auto a) {
   using T = decltype(a);
   const T below = std::floor(a), rest = a - below;
   const bool odd = std::floor(below * T(0.5)) * T(2) != below;
-  const T rounded = rest > T(0.5) || (rest == T(0.5) && odd) ? below + T(1) : below + T(0);
+  const T rounded = rest > T(0.5) || (rest == T(0.5) && odd) ? below + T(1) : below;
   const bool integral = !(std::abs(a) < T(uint64_t{1} << FloatFormat<T>::kFractionBits));
-  return integral ? a : rounded;
+  return integral ? a : rounded == T(0) ? T(0) : rounded;
 };
 /// Never 1, however close below an integer the argument is.
 inline constexpr auto ffract = [](auto a) {
@@ -172,6 +172,11 @@ inline constexpr auto ffract = [](auto a) {
   const T fraction = a - std::floor(a);
   const T largest = from_bits<T>(to_bits(T(1)) - 1);
   return fraction >= T(1) ? largest : fraction;
+};
+inline constexpr auto ffract_f16 = [](float a) {
+  constexpr float kLargest = 0x1.ffcp-1f;
+  const float fraction = a - std::floor(a);
+  return fraction > kLargest ? kLargest : fraction;
 };
 
 // Exponent and significand.

@@ -77,12 +77,29 @@ inline void halves_to_floats(const uint32_t* halves, float* floats) {
 #endif
 }
 
+/// Undoes the quieting of NaNs in halves_to_floats, for instructions that tell the two kinds apart.
+inline void keep_signalling(const uint32_t* halves, float* floats) {
+  for (int l = 0; l < 32; ++l) {
+    const uint32_t magnitude = halves[l] & 0x7fff;
+    const bool signalling = magnitude > 0x7c00 && (magnitude & 0x0200) == 0;
+    const uint32_t quiet = signalling ? 0x00400000u : 0u;
+    floats[l] = std::bit_cast<float>(std::bit_cast<uint32_t>(floats[l]) & ~quiet);
+  }
+}
+
 /// Values below the smallest normal f16 become zero of the same sign.
 inline void flush_half_denormals(float* floats) {
   for (int l = 0; l < 32; ++l) {
     const uint32_t bits = std::bit_cast<uint32_t>(floats[l]);
     if ((bits & 0x7fffffff) < 0x38800000) floats[l] = std::bit_cast<float>(bits & 0x80000000);
   }
+}
+
+/// Whether a value that was rounded to `half` underflows: rounded with an unbounded exponent it is
+/// below the smallest normal f16.
+inline bool underflows(float value, uint32_t half, uint32_t round) {
+  if ((half & 0x7fff) != 0x0400) return (half & 0x7c00) == 0;
+  return (float_to_half(value * 4, round) & 0x7fff) < 0x0c00;
 }
 
 /// Rounds as MODE says for f16 and writes the bits, zero-extended.
@@ -100,7 +117,7 @@ inline void floats_to_halves(const float* floats, uint32_t* halves, const emu::M
 #endif
   if (mode.flush_out64()) {
     for (int l = 0; l < 32; ++l) {
-      if ((halves[l] & 0x7c00) == 0) halves[l] &= 0x8000;
+      if (underflows(floats[l], halves[l], mode.round64())) halves[l] &= 0x8000;
     }
   }
   if (mode.fp16_overflow()) {

@@ -123,8 +123,20 @@ class Source<F16> {
   }
   float operator[](int lane) const { return lanes_[lane]; }
 
- private:
+ protected:
   alignas(64) float lanes_[kLanes];
+};
+
+/// A source whose signalling NaNs stay so.
+template <OperandType T>
+struct RawSource : Source<T> {
+  using Source<T>::Source;
+};
+template <>
+struct RawSource<F16> : Source<F16> {
+  RawSource(const Wave& wave, const Inst& inst, uint32_t index) : Source(wave, inst, index) {
+    keep_signalling(reinterpret_cast<const uint32_t*>(wave.source(inst, index)), lanes_);
+  }
 };
 
 template <>
@@ -304,9 +316,9 @@ struct min_max {
     const MinMaxMode mode_wide{.ieee = mode.ieee,
                                .flush = wave.mode.flush_in64() || wave.mode.flush_out64()};
     const MinMaxMode& chosen = D == F64 ? mode_wide : mode;
-    const Source<A> a(wave, *inst, 0);
-    const Source<B> b(wave, *inst, 1);
-    const Source<C> c(wave, *inst, 2);
+    const RawSource<A> a(wave, *inst, 0);
+    const RawSource<B> b(wave, *inst, 1);
+    const RawSource<C> c(wave, *inst, 2);
     Results<D> results(wave, *inst);
     DOPPEL_INDEPENDENT_LANES
     for (int l = 0; l < kLanes; ++l) {

@@ -93,12 +93,15 @@ Exact operator+(const Exact& a, const Exact& b) {
 }
 
 Exact Exact::scaled(int exponent) const {
-  const int top = top_bit();
-  if (top < 0) return *this;
-  int low = 0;
-  while (!bit(low)) ++low;
-  if (top - low >= 128) throw std::out_of_range("more than 128 significant bits");
-  return {negative_, bits_from(low), low + kUnitExponent + exponent};
+  Exact result;
+  result.negative_ = negative_;
+  for (int i = 0, top = top_bit(); i <= top; ++i) {
+    if (!bit(i)) continue;
+    const int to = i + exponent;
+    if (to < 0 || to >= kWords * 64) throw std::out_of_range("beyond exact range");
+    result.magnitude_[static_cast<size_t>(to / 64)] |= uint64_t{1} << (to % 64);
+  }
+  return result;
 }
 
 int Exact::top_bit() const {

@@ -29,9 +29,21 @@ uint64_t invalid_result(const FloatFormat& f) {
   return f.sign_bit() | f.default_nan();
 }
 
+/// Whether a value, rounded to the format's precision with an unbounded exponent, is below the
+/// smallest normal number.
+bool is_tiny(const FloatFormat& f, const FloatMode& mode, const Exact& value) {
+  const int up = f.mantissa_bits + 2;
+  const uint64_t smallest_normal = uint64_t{1} << f.mantissa_bits;
+  if (value.compare_magnitude(Exact::from_float(f, smallest_normal)) >= 0) return false;
+  const uint64_t limit = smallest_normal + (static_cast<uint64_t>(up) << f.mantissa_bits);
+  return f.magnitude(value.scaled(up).to_float(f, mode.rounding, false)) < limit;
+}
+
 uint64_t rounded(const FloatFormat& f, const FloatMode& mode, const Exact& value,
                  bool zero_negative) {
-  return flush(f, mode, value.to_float(f, mode.rounding, zero_negative));
+  const uint64_t result = value.to_float(f, mode.rounding, zero_negative);
+  const bool flushes = !mode.keep_denormals && is_tiny(f, mode, value);
+  return flushes ? result & f.sign_bit() : result;
 }
 
 /// The sign of a zero sum of terms with these signs.
@@ -48,7 +60,9 @@ bool less(const FloatFormat& f, uint64_t a, uint64_t b) {
 uint64_t minimum(const FloatFormat& f, const FloatMode& mode, uint64_t a, uint64_t b, bool max) {
   if (mode.ieee && f.is_signaling(a)) return quieted(f, a);
   if (mode.ieee && f.is_signaling(b)) return quieted(f, b);
-  if (f.is_nan(a)) return f.is_nan(b) ? b : flush(f, mode, b);
+  // doppel passes f16 operands through f32, which quiets them.
+  if (f.is_nan(a) && f.is_nan(b)) return f.bits() == 16 ? quieted(f, b) : b;
+  if (f.is_nan(a)) return flush(f, mode, b);
   if (f.is_nan(b)) return flush(f, mode, a);
   a = flush(f, mode, a);
   b = flush(f, mode, b);
@@ -113,10 +127,12 @@ uint64_t ref_max(const FloatFormat& f, const FloatMode& mode, uint64_t a, uint64
 uint64_t ref_round(const FloatFormat& f, const FloatMode& mode, Rounding rounding, uint64_t a) {
   if (f.is_nan(a)) return quieted(f, a);
   a = flush(f, mode, a);
-  if (f.is_infinite(a) || f.is_zero(a)) return a;
+  const bool to_nearest = rounding == Rounding::NearestEven;
+  if (f.is_zero(a)) return to_nearest ? 0 : a;
+  if (f.is_infinite(a)) return a;
   const auto integer = Exact::from_float(f, a).to_integer(rounding);
   if (!integer) return a;  // so large that it is integral
-  const bool negative = f.negative(a);
+  const bool negative = f.negative(a) && !(to_nearest && *integer == 0);
   const __int128 magnitude = *integer < 0 ? -*integer : *integer;
   return Exact(negative, static_cast<unsigned __int128>(magnitude), 0)
       .to_float(f, Rounding::NearestEven, negative);
@@ -170,14 +186,17 @@ uint64_t ref_ldexp(const FloatFormat& f, const FloatMode& mode, uint64_t a, int3
   a = flush(f, mode, a);
   if (f.is_infinite(a) || f.is_zero(a)) return a;
   // Beyond these the result is an overflow, or below half the smallest denormal, anyway.
-  const int limit = 2 * (f.bias() + f.mantissa_bits);
-  const Exact scaled = Exact::from_float(f, a).scaled(std::clamp(exponent, -limit, limit));
+  const int own = ref_frexp_exponent(f, mode, a);
+  const int lowest = -f.bias() - f.mantissa_bits - 4 - own;
+  const int highest = f.bias() + 4 - own;
+  const Exact scaled = Exact::from_float(f, a).scaled(std::clamp(exponent, lowest, highest));
   return rounded(f, mode, scaled, f.negative(a));
 }
 
 int32_t ref_frexp_exponent(const FloatFormat& f, const FloatMode& mode, uint64_t a) {
   a = flush(f, mode, a);
-  if (f.is_nan(a) || f.is_infinite(a) || f.is_zero(a)) return 0;
+  if (f.is_nan(a) || f.is_infinite(a)) return 0;
+  if (f.is_zero(a)) return 1 - f.bias();
   int32_t exponent = 0;
   uint64_t value = f.magnitude(a);
   const int bits = f.mantissa_bits;

@@ -29,7 +29,8 @@ uint64_t ref_mul(const FloatFormat& f, const FloatMode& mode, uint64_t a, uint64
 uint64_t ref_fma(const FloatFormat& f, const FloatMode& mode, uint64_t a, uint64_t b, uint64_t c);
 uint64_t ref_min(const FloatFormat& f, const FloatMode& mode, uint64_t a, uint64_t b);
 uint64_t ref_max(const FloatFormat& f, const FloatMode& mode, uint64_t a, uint64_t b);
-/// Rounding to an integral value, whatever MODE says.
+/// Rounding to an integral value, whatever MODE says. To nearest, a result of 0 is +0, as the
+/// manual's pseudo-code of V_RNDNE gives.
 uint64_t ref_round(const FloatFormat& f, const FloatMode& mode, Rounding rounding, uint64_t a);
 uint64_t ref_fract(const FloatFormat& f, const FloatMode& mode, uint64_t a);
 /// From one float format to another.
@@ -41,7 +42,8 @@ uint64_t ref_to_integer(const FloatFormat& f, const FloatMode& mode, Rounding ro
 uint64_t ref_from_integer(const FloatFormat& f, const FloatMode& mode, int64_t value);
 /// a * 2^exponent.
 uint64_t ref_ldexp(const FloatFormat& f, const FloatMode& mode, uint64_t a, int32_t exponent);
-/// The exponent that makes the mantissa lie in [0.5, 1), and that mantissa.
+/// The exponent that makes the mantissa lie in [0.5, 1), and that mantissa. Zero has the exponent
+/// of its exponent field, 1 - bias.
 int32_t ref_frexp_exponent(const FloatFormat& f, const FloatMode& mode, uint64_t a);
 uint64_t ref_frexp_mantissa(const FloatFormat& f, const FloatMode& mode, uint64_t a);
 
