@@ -61,6 +61,16 @@ bool is_source_code(uint32_t code, GfxFamily family) {
   return code == kScc || code == kLiteral;
 }
 
+/// SDWA selects a byte, a half or all of a register.
+bool selects_exist(const Instruction& inst) {
+  constexpr uint32_t kReserved = 7;
+  if (inst.modifier != Modifier::Sdwa && inst.modifier != Modifier::SdwaC) return true;
+  const bool destination = inst.modifier == Modifier::Sdwa;
+  return inst.modifier_field(Field::SdwaSel0) != kReserved &&
+         inst.modifier_field(Field::SdwaSel1) != kReserved &&
+         !(destination && inst.modifier_field(Field::SdwaDstSel) == kReserved);
+}
+
 /// What the fields must be beside the opcode: operand codes that exist, unused sources 0. LLVM's
 /// rules; hardware may ignore some of the bits. OP_SEL is ignored where it has no meaning.
 bool is_well_formed(const Instruction& inst) {
@@ -78,7 +88,10 @@ bool is_well_formed(const Instruction& inst) {
     if (used && !is_source_code(code, inst.family)) return false;
   }
   const bool scalar_dst = row.dst == OperandType::Mask || row.dst == OperandType::Sgpr;
-  if (inst.wide() && scalar_dst && inst.field(Field::Dst) > kExecHi) return false;
+  if (vector && scalar_dst && inst.encoding->has(Field::Dst) && inst.field(Field::Dst) > kExecHi) {
+    return false;
+  }
+  if (!selects_exist(inst)) return false;
   const bool buffer = inst.format() == Format::MUBUF || inst.format() == Format::MTBUF;
   return !buffer || inst.field(Field::Soffset) != kLiteral;
 }

@@ -77,7 +77,8 @@ uint32_t Lowering::canonical(uint32_t code) const {
 
 uint16_t Lowering::scalar_destination(uint32_t code) const {
   const uint32_t slot = canonical(code);
-  return static_cast<uint16_t>(slot == kNull ? uint32_t{emu::kSinkSlot} : slot);
+  const bool is_lost = slot == kNull || slot > kExecHi;  // to NULL, to what is no register
+  return static_cast<uint16_t>(is_lost ? uint32_t{emu::kSinkSlot} : slot);
 }
 
 /// Special sources live in the Wave beside the registers.

@@ -101,6 +101,10 @@ void Lowering::set_mask_source(uint32_t code) {
 
 void Lowering::set_vector_source(uint32_t i, uint32_t code, OperandType type) {
   const uint32_t count = registers_of(type);
+  // V_READLANE and V_READFIRSTLANE read SGPRs and constants too.
+  const bool vgprs_only = type == OperandType::B128 ||
+                          (type == OperandType::VgprOnly && row_->dst != OperandType::Sgpr);
+  unsupported_source_ |= vgprs_only && !is_vgpr(code);
   Place place;
   bool scalar = false, high_half = false;
   if (is_vgpr(code)) {

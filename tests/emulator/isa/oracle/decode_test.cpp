@@ -149,9 +149,11 @@ bool is_known_difference(const std::string& text) {
                         text.starts_with("lds_") || text.starts_with("v_interp");
   // The relative source of V_MOVRELS has no meaning with DPP's lane selection.
   const bool relative_dpp = text.starts_with("v_movrels") && text.find("_dpp") != std::string::npos;
-  // Read-only registers as the destination of a comparison.
-  const bool read_only = text.starts_with("v_cmp") && text.find("_e64 src_") != std::string::npos &&
-                         !text.starts_with("v_cmpx");
+  // Read-only registers as a destination.
+  const bool comparison = text.starts_with("v_cmp") && text.find("_e64 src_") != std::string::npos;
+  const bool read_only = (comparison && !text.starts_with("v_cmpx")) ||
+                         text.starts_with("v_readfirstlane_b32 src_") ||
+                         text.starts_with("v_readlane_b32 src_");
   return graphics || relative_dpp || read_only;
 }
 
