@@ -11,10 +11,7 @@ namespace doppel::kfd {
 namespace {
 
 constexpr uint32_t kAqlPacketDwords = doppel::abi::kAqlPacketBytes / sizeof(uint32_t);
-constexpr uint32_t kSdmaNop = 0;
-constexpr uint32_t kSdmaIndirect = 4;  // opcode
 constexpr uint64_t kSdmaUnit = 8;  // dwords
-
 
 /// Calls `visit(first, count)` for each packet of the stream.
 template <class Visit>
@@ -54,15 +51,15 @@ uint64_t RingBuffer::capacity() const {
   return ring_.size() - (kind_ == QueueKind::Aql ? kAqlPacketDwords : 1);
 }
 
-// Padding before a packet is shorter than the packet: half a ring holds any stream of packets (with
-// an INDIRECT among them, one that is a unit shorter).
+// Padding at the end of the ring is shorter than the packet that did not fit, or than a whole stream
+// with an INDIRECT and the padding to its unit.
 uint64_t RingBuffer::max_stream() const {
-  return kind_ == QueueKind::Sdma ? capacity() / 2 : capacity();
+  return kind_ == QueueKind::Sdma ? (capacity() - (kSdmaUnit - 1)) / 2 : capacity();
 }
 
 uint64_t RingBuffer::sdma_lead(const CommandStream& stream) const {
   const bool calls = std::ranges::any_of(stream.packet_starts(), [&](uint32_t start) {
-    return sdma::Header{stream.dwords()[start]}.op() == kSdmaIndirect;
+    return sdma::Header{stream.dwords()[start]}.op() == sdma::kIndirectOp;
   });
   if (!calls) return 0;
   const uint64_t to_unit = (kSdmaUnit - put_ % kSdmaUnit) % kSdmaUnit;
@@ -100,7 +97,7 @@ void RingBuffer::copy(std::span<const uint32_t> dwords) {
 }
 
 void RingBuffer::pad(uint64_t dwords) {
-  for (; dwords > 0; --dwords) ring_[put_++ % ring_.size()] = kSdmaNop;
+  for (; dwords > 0; --dwords) ring_[put_++ % ring_.size()] = sdma::kNopOp;
 }
 
 void RingBuffer::write_sdma(const CommandStream& stream) {

@@ -92,7 +92,7 @@ WaitPatch Pm4Encoder::wait(const SignalRef& signal, uint64_t value, SignalCondit
 WaitPatch SdmaEncoder::wait(const SignalRef& signal, uint64_t value, SignalCondition condition) {
   if (!check_value(stream_, value)) return {};
   using Packet = sdma::PollRegmem;
-  constexpr uint32_t kInterval = 4, kRetryForEver = 0xfff;
+  constexpr uint32_t kInterval = 4;
   const uint32_t packet = stream_.append(Packet(stream_.family())
                                              .mem_poll(true)
                                              .func(sdma_function(condition))
@@ -100,7 +100,7 @@ WaitPatch SdmaEncoder::wait(const SignalRef& signal, uint64_t value, SignalCondi
                                              .value(static_cast<uint32_t>(value))
                                              .mask(0xffffffff)
                                              .interval(kInterval)
-                                             .retry_count(kRetryForEver));
+                                             .retry_count(sdma::kPollForEver));
   WaitPatch patch;
   patch.address = stream_.patch<uint64_t>(packet, Packet::address_field);
   patch.value = stream_.patch<uint32_t>(packet, Packet::value_field);

@@ -114,6 +114,9 @@ std::span<const PacketRow> rows();
 /// The vendor's name of an op ("PTEPDE"), or "" if it has none.
 std::string_view op_name(uint32_t op);
 
+/// RETRY_COUNT of a POLL_REGMEM that waits until its condition holds.
+inline constexpr uint32_t kPollForEver = 0xfff;
+
 /// Bytes that a CONSTANT_FILL writes: its count is bytes minus one element.
 constexpr uint64_t fill_bytes(uint32_t count, FillSize size) {
   const uint32_t shift = static_cast<uint32_t>(size);

@@ -207,6 +207,11 @@ PacketResult SdmaProcessor::poll_regmem(const packets::Packet& packet) {
   const auto value = context_.memory.load<uint32_t>(view.address());
   if (!value) return emu::fault(value.error());
   if (passes(*compare, *value & view.mask(), view.value())) return kDone;
+  if (view.retry_count() != sdma::kPollForEver) {
+    return unsupported("POLL_REGMEM", fmt::format("an unfulfilled condition and a limit of polls "
+                                                  "(retry_count 0x{:x})",
+                                                  view.retry_count()));
+  }
   wait_.clear();
   wait_.add({view.address(), view.value(), view.mask(), *compare, false});
   return Outcome{.next = Next::Wait, .ns = kPacketNs};

@@ -146,13 +146,26 @@ TEST(RingBuffer, FreeSpaceIsExactForMonotonicAndWrappedReadPointers) {
   EXPECT_EQ(aql.free_dwords(3), 48u);
 }
 
+/// `dwords` long: NOPs, and at the end an INDIRECT if there is to be one.
+CommandStream sdma_stream(uint64_t dwords, bool with_indirect) {
+  CommandStream stream(packets::Language::Sdma, kFamily);
+  const sdma::Indirect call(kFamily);
+  const uint64_t nops = dwords - (with_indirect ? call.dwords().size() : 0);
+  for (uint64_t at = 0; at < nops; ++at) stream.append(sdma::Nop(kFamily));
+  if (with_indirect) stream.append(call);
+  return stream;
+}
+
 TEST(RingBuffer, LongestStreamAlwaysFitsAnEmptyRing) {
-  for (uint64_t start = 0; start < 64; start += 4) {
-    std::vector<uint32_t> memory(64);
-    RingBuffer ring(QueueKind::Sdma, memory);
-    for (uint64_t at = 0; at < start; at += 4) ring.write(sdma_fences(1));
-    const CommandStream longest = sdma_fences(static_cast<uint32_t>(ring.max_stream() / 4));
-    EXPECT_LE(ring.needed(longest), ring.free_dwords(ring.write_pointer())) << start;
+  for (const bool with_indirect : {false, true}) {
+    for (uint64_t start = 0; start < 64; ++start) {
+      std::vector<uint32_t> memory(64);
+      RingBuffer ring(QueueKind::Sdma, memory);
+      for (uint64_t at = 0; at < start; ++at) ring.write(sdma_stream(1, false));
+      const CommandStream longest = sdma_stream(ring.max_stream(), with_indirect);
+      EXPECT_LE(ring.needed(longest), ring.free_dwords(ring.write_pointer()))
+          << start << (with_indirect ? " with an INDIRECT" : "");
+    }
   }
 }
 

@@ -242,6 +242,7 @@ TEST(StallReport, TellsWhoWouldEndTheWait) {
                                     .address(b)
                                     .value(1)
                                     .mask(~0u)
+                                    .retry_count(sdma::kPollForEver)
                              << sdma::Fence(kFamily).address(a).data(1));
   Client& lonely = machine.queue(QueueKind::Pm4);
   lonely.submit(Stream() << wait(a + 64));

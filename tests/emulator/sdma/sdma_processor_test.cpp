@@ -204,6 +204,22 @@ TEST_F(SdmaTest, PollWaitsForMemoryUnderItsMask) {
   EXPECT_TRUE(machine_.simulator.idle());
 }
 
+TEST_F(SdmaTest, PollThatWouldGiveUpIsRefusedUnlessItsConditionHolds) {
+  const auto poll = sdma::PollRegmem(kFamily)
+                        .mem_poll(true)
+                        .func(sdma::PollFunction::EQUAL)
+                        .address(data_)
+                        .value(1)
+                        .mask(~0u)
+                        .retry_count(0xffe);
+  machine_.poke<uint32_t>(data_, 1);
+  run(Stream() << poll);
+  machine_.poke<uint32_t>(data_, 0);
+  const Fault fault = fault_of(Stream() << poll);
+  EXPECT_EQ(fault.kind, FaultKind::UnsupportedPacket);
+  EXPECT_THAT(fault.message, HasSubstr("retry_count 0xffe"));
+}
+
 TEST_F(SdmaTest, HdpFlushPassesAtOnce) {
   run(Stream().raw({0x8, 0, 0x80000000, 0, 0, 0}));  // what ROCr sends
   run(Stream() << sdma::PollRegmem(kFamily)
