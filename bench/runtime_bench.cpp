@@ -1,5 +1,5 @@
-// What a user of the library pays a dispatch: recording, encoding, the ring, the emulated engine and
-// the wait, for an empty kernel, with 1 or 16 dispatches a submission.
+// What a user of the library pays for a dispatch: recording, encoding, ring, emulated engine and
+// wait, for an empty kernel, with 1 or 16 dispatches a submission.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -51,7 +51,7 @@ uint64_t RingBuffer::capacity() const {
   return ring_.size() - (kind_ == QueueKind::Aql ? kAqlPacketDwords : 1);
 }
 
-// Padding at the end of the ring is shorter than the packet that did not fit, or than a whole stream
+// Padding at the end of the ring is shorter than the packet that did not fit, or than a stream
 // with an INDIRECT and the padding to its unit.
 uint64_t RingBuffer::max_stream() const {
   return kind_ == QueueKind::Sdma ? (capacity() - (kSdmaUnit - 1)) / 2 : capacity();

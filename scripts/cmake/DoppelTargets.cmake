@@ -40,12 +40,9 @@ function(doppel_test name)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} doppel_options GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} doppel_test_paths doppel_options GTest::gmock
+                                        GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  target_compile_definitions(${name} PRIVATE
-    DOPPEL_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared"
-    DOPPEL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    DOPPEL_BINARY_DIR="${PROJECT_BINARY_DIR}")
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()
 

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/paths.h"
+
 namespace {
 
 struct Outcome {
@@ -31,7 +33,8 @@ Outcome shell(const std::string& command) {
 }
 
 Outcome run(const std::string& options, const std::string& command) {
-  return shell(fmt::format("{}/bin/doppel run {} -- {}", DOPPEL_BINARY_DIR, options, command));
+  return shell(fmt::format("{}/bin/doppel run {} -- {}", doppel::test::binary_dir().string(),
+                           options, command));
 }
 
 bool installed(const std::string& program) {
@@ -85,10 +88,10 @@ INSTANTIATE_TEST_SUITE_P(Models, RocmInfo, ::testing::Values("gfx1030", "gfx906"
 
 TEST(Client, HipAddsVectorsOnTheGpu) {
   REQUIRE_PROGRAM("hipcc");
-  const std::string program = std::string(DOPPEL_BINARY_DIR) + "/client_vector_add";
+  const std::string program = doppel::test::binary_dir() / "client_vector_add";
   const Outcome compiled =
       shell(fmt::format("hipcc --offload-arch=gfx1030 -O2 {}/tests/client/vector_add.hip -o {}",
-                        DOPPEL_SOURCE_DIR, program));
+                        doppel::test::source_dir().string(), program));
   ASSERT_EQ(compiled.status, 0) << compiled.output;
   for (const char* setting : {"HSA_ENABLE_SDMA=1", "HSA_ENABLE_SDMA=0", "HSA_ENABLE_INTERRUPT=0"}) {
     const Outcome outcome = run("--gpu gfx1030,cu=4", fmt::format("env {} {}", setting, program));

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/prng.h"
+#include "tests/paths.h"
 
 namespace doppel::conformance {
 
@@ -30,8 +31,7 @@ void ConformanceTest::TearDown() {
 }
 
 std::optional<Program> ConformanceTest::load(const std::string& stem) {
-  const std::filesystem::path path = std::filesystem::path(DOPPEL_BINARY_DIR) / "kernels" /
-                                     (stem + "." + std::string(gpu().target().name) + ".co");
+  const auto path = test::kernel_file(stem + "." + std::string(gpu().target().name) + ".co");
   if (!std::filesystem::exists(path)) {
     [&] { GTEST_SKIP() << "the build has no " << path; }();
     return std::nullopt;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/conformance/conformance.h"
+#include "tests/paths.h"
 
 namespace doppel::conformance {
 namespace {
@@ -333,8 +334,7 @@ TEST_P(KernelTest, WrongFilesAreRefused) {
   EXPECT_ERROR(gpu().load_program(std::as_bytes(std::span("no ELF file at all"))),
                StatusCode::Malformed, "too short");
   const std::string other = gpu().target().name == "gfx1030" ? "gfx1100" : "gfx1030";
-  const auto path =
-      std::filesystem::path(DOPPEL_BINARY_DIR) / "kernels" / ("saxpy." + other + ".co");
+  const auto path = test::kernel_file("saxpy." + other + ".co");
   EXPECT_ERROR(gpu().load_program(path), StatusCode::InvalidArgument, other);
 }
 

@@ -1,5 +1,6 @@
 // Several GPUs of one machine: peer access, signals across devices. Skipped where there is but one.
 #include "tests/conformance/conformance.h"
+#include "tests/paths.h"
 
 namespace doppel::conformance {
 namespace {
@@ -53,8 +54,7 @@ TEST_F(MultiGpuTest, SignalsOrderQueuesOfTwoDevices) {
 }
 
 TEST_F(MultiGpuTest, KernelsBelongToTheirDevice) {
-  const auto path = std::filesystem::path(DOPPEL_BINARY_DIR) / "kernels" /
-                    ("empty." + std::string(gpu(0).target().name) + ".co");
+  const auto path = test::kernel_file("empty." + std::string(gpu(0).target().name) + ".co");
   const auto program = gpu(0).load_program(path);
   ASSERT_OK(program);
   EXPECT_ERROR(gpu(1).compute().exec(program->kernel("empty"), args(), 1, 1).submit(),

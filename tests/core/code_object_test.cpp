@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "core/prng.h"
+#include "tests/paths.h"
 
 namespace doppel {
 namespace {
@@ -25,8 +26,7 @@ std::vector<std::byte> read_all(const std::filesystem::path& path) {
 }
 
 std::vector<std::byte> built(std::string_view suffix) {
-  return read_all(std::filesystem::path(DOPPEL_BINARY_DIR) / "kernels" /
-                  ("code_object_kernels." + std::string(suffix) + ".co"));
+  return read_all(test::kernel_file("code_object_kernels." + std::string(suffix) + ".co"));
 }
 
 std::vector<KernelArgKind> kinds_of(const KernelInfo& kernel) {
@@ -207,8 +207,7 @@ TEST(CodeObjectHostile, AbsurdSegmentSizeIsRefused) {
 
 /// Code that a third party's compiler emitted: relocatable files of a JIT.
 TEST(CodeObject, CapturedRelocatableKernelsParse) {
-  const std::filesystem::path folder =
-      std::filesystem::path(DOPPEL_SHARED_DIR) / "vectors" / "kernels";
+  const std::filesystem::path folder = test::shared_dir() / "vectors" / "kernels";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not on this machine";
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

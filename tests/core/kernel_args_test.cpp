@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/device.h"
+#include "tests/paths.h"
 
 namespace doppel {
 namespace {
@@ -19,8 +20,7 @@ const KernelInfo& kernel(std::string_view suffix, std::string_view name) {
   static std::map<std::string, CodeObject, std::less<>> objects;
   auto found = objects.find(suffix);
   if (found == objects.end()) {
-    const auto path = std::filesystem::path(DOPPEL_BINARY_DIR) / "kernels" /
-                      ("code_object_kernels." + std::string(suffix) + ".co");
+    const auto path = test::kernel_file("code_object_kernels." + std::string(suffix) + ".co");
     found = objects.emplace(suffix, CodeObject::parse(read_file(path).value()).value()).first;
   }
   return **found->second.find_kernel(name);

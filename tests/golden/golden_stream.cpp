@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/packets/dump.h"
+#include "tests/paths.h"
 
 namespace doppel::test {
 namespace {
@@ -33,8 +34,7 @@ std::string golden_text(const CommandStream& stream, const std::vector<NamedRang
                               options);
 }
 
-GoldenFile::GoldenFile(std::string_view name)
-    : path_(fmt::format("{}/tests/golden/{}", DOPPEL_SOURCE_DIR, name)) {
+GoldenFile::GoldenFile(std::string_view name) : path_(source_dir() / "tests/golden" / name) {
   std::ifstream file(path_);
   std::string line;
   std::string* block = nullptr;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -43,7 +44,7 @@ class GoldenFile {
              const std::vector<NamedRange>& ranges);
 
  private:
-  std::string path_;
+  std::filesystem::path path_;
   std::map<std::string, std::string, std::less<>> expected_;
   std::string written_;
   size_t cases_ = 0;

@@ -14,7 +14,7 @@ if(sanitize)
   set(flags "-fsanitize=${sanitize}")
 endif()
 run(${CMAKE_COMMAND} -S ${consumer_dir} -B ${work_dir}/build -G Ninja
-    -D CMAKE_PREFIX_PATH=${work_dir}/prefix -D CMAKE_CXX_COMPILER=${compiler}
+    -D CMAKE_PREFIX_PATH=${work_dir}/prefix -D CMAKE_CXX_COMPILER=${compiler} -D PROGRAM=${program}
     "-DCMAKE_CXX_FLAGS=${flags}")
 run(${CMAKE_COMMAND} --build ${work_dir}/build)
-run(${work_dir}/build/consumer)
+run(${work_dir}/build/consumer mock:gfx1100 ${code_object})

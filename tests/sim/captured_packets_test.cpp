@@ -15,6 +15,7 @@
 
 #include "core/packets/packet.h"
 #include "emulator/simulator.h"
+#include "tests/paths.h"
 
 namespace doppel::emu {
 namespace {
@@ -160,7 +161,7 @@ class Replay final : public InterruptSink {
 class CapturedPackets : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CapturedPackets, AreCarriedOutWithoutAFault) {
-  std::ifstream in(std::string(DOPPEL_SHARED_DIR) + "/streams/" + GetParam());
+  std::ifstream in(test::shared_dir() / "streams" / GetParam());
   if (!in) GTEST_SKIP() << "the captured streams are not here (" << GetParam() << ")";
   Replay replay;
   int number = 0;

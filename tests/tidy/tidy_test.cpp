@@ -1,5 +1,6 @@
-// The tree's own rules, as tests: include direction, file size, line length, and that every source
-// file says what it is for. Reads the sources of the checkout that was built.
+// The tree's own rules, as tests: include direction, file size, line length, that every source file
+// says what it is for, and that the README's program is the example. Reads the sources of the
+// checkout that was built.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "tests/paths.h"
 
 namespace {
 
@@ -25,7 +28,7 @@ struct SourceFile {
 
 std::vector<SourceFile> read_sources() {
   std::vector<SourceFile> sources;
-  const fs::path root = DOPPEL_SOURCE_DIR;
+  const fs::path root = doppel::test::source_dir();
   for (const char* room : {"core", "backends", "emulator", "tools", "tests", "bench", "examples"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / room)) {
       const std::string extension = entry.path().extension();
@@ -109,6 +112,18 @@ TEST(Tidy, NothingIsLeftForLater) {
   for (const SourceFile& source : sources())
     for (size_t i = 0; i < source.lines.size(); ++i)
       EXPECT_FALSE(std::regex_search(source.lines[i], later)) << source.path << ":" << i + 1;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(doppel::test::source_dir() / path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Tidy, ReadmeShowsTheExampleAsItIs) {
+  const std::string example = read_text("examples/saxpy.cpp"), readme = read_text("README.md");
+  const size_t begin = example.find("Result<"), end = example.find("\n}\n", begin);
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_NE(readme.find(example.substr(begin, end + 2 - begin)), std::string::npos);
 }
 
 }  // namespace

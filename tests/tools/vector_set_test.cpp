@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/paths.h"
 #include "tests/tools/isa_case_builder.h"
 
 namespace doppel::vectors {
@@ -104,7 +105,7 @@ TEST_F(VectorSetTest, RefusesKernelsThatContradictThemselves) {
 }
 
 TEST(SharedVectors, AreReadable) {
-  const fs::path folder = fs::path(DOPPEL_SHARED_DIR) / "vectors";
+  const fs::path folder = test::shared_dir() / "vectors";
   if (!fs::exists(folder)) GTEST_SKIP() << "The vector sets are not on this machine.";
   auto sets = load_vector_sets(folder);
   ASSERT_TRUE(sets) << sets.error().to_string();

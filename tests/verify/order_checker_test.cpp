@@ -31,7 +31,8 @@ class OrderCheckerTest : public ::testing::TestWithParam<uint64_t> {
         .mem_poll(true)
         .address(word)
         .value(value)
-        .mask(~0u);
+        .mask(~0u)
+        .retry_count(sdma::kPollForEver);
   }
   std::string report() { return log.to_string(); }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/backends/mock/kernel_fixture.h"
+#include "tests/paths.h"
 
 namespace doppel::mock::testing {
 namespace {
@@ -150,8 +151,7 @@ class Replay {
 class CapturedStreams : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CapturedStreams, AreAccepted) {
-  const std::filesystem::path path =
-      std::filesystem::path(DOPPEL_SHARED_DIR) / "streams" / GetParam();
+  const std::filesystem::path path = test::shared_dir() / "streams" / GetParam();
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no captured streams at " << path;
   Client client("mock:gfx1100,count=2");
   Replay replay(client);

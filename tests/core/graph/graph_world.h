@@ -10,6 +10,7 @@
 
 #include "core/graph.h"
 #include "tests/core/graph/fake_device.h"
+#include "tests/paths.h"
 
 namespace doppel::test {
 
@@ -22,8 +23,8 @@ class GraphWorld {
                       std::string_view variant = "") {
     for (uint32_t d = 0; d < device_count; ++d) {
       devices.emplace_back(memory, fmt::format("fake:{}", d));
-      auto program = devices[d].load_program(std::filesystem::path(
-          fmt::format("{}/kernels/graph_kernels{}.gfx1100.co", DOPPEL_BINARY_DIR, variant)));
+      auto program =
+          devices[d].load_program(kernel_file(fmt::format("graph_kernels{}.gfx1100.co", variant)));
       EXPECT_TRUE(program) << program.error().to_string();
       programs.push_back(*std::move(program));
       for (uint32_t b = 0; b < buffers_each; ++b)

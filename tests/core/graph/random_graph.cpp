@@ -6,6 +6,7 @@
 
 #include "backends/open_device.h"
 #include "core/prng.h"
+#include "tests/paths.h"
 
 namespace doppel::test {
 namespace {
@@ -292,10 +293,8 @@ Result<GraphMachine> GraphMachine::open(std::string_view name) {
   GraphMachine machine;
   DOPPEL_ASSIGN(machine.devices_, open_devices(name));
   for (const auto& device : machine.devices_) {
-    DOPPEL_ASSIGN(
-        Program program,
-        device->load_program(std::filesystem::path(fmt::format(
-            "{}/kernels/graph_kernels.{}.co", DOPPEL_BINARY_DIR, device->target().name))));
+    DOPPEL_ASSIGN(Program program, device->load_program(kernel_file(
+                                       fmt::format("graph_kernels.{}.co", device->target().name))));
     machine.programs_.push_back(std::move(program));
   }
   return machine;

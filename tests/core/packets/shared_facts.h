@@ -13,11 +13,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/packets/row.h"
+#include "tests/paths.h"
 
 namespace doppel::test {
 
 inline std::filesystem::path shared_path(std::string_view relative) {
-  return std::filesystem::path(DOPPEL_SHARED_DIR) / relative;
+  return shared_dir() / relative;
 }
 
 inline nlohmann::json load_json(std::string_view relative) {

@@ -11,13 +11,14 @@
 
 #include "emulator/capi/doppel.h"
 #include "tests/emulator/isa/oracle/llvm_mc.h"
+#include "tests/paths.h"
 
 namespace {
 
 using ::testing::HasSubstr;
 
 std::vector<char> read_kernel(const std::string& name) {
-  std::ifstream file(std::string(DOPPEL_BINARY_DIR) + "/kernels/" + name, std::ios::binary);
+  std::ifstream file(doppel::test::kernel_file(name), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

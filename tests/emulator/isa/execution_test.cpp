@@ -7,6 +7,7 @@
 
 #include "emulator/isa/support_matrix.h"
 #include "tests/emulator/isa/machine.h"
+#include "tests/paths.h"
 
 namespace doppel::emu {
 namespace {
@@ -119,13 +120,14 @@ TEST_F(Execution, CodeThatRunsOffItsMappingFaults) {
 }
 
 TEST(SupportMatrix, DocumentIsCurrent) {
-  std::ifstream file(DOPPEL_SOURCE_DIR "/docs/isa-support.md");
+  std::ifstream file(test::source_dir() / "docs/isa-support.md");
   std::stringstream text;
   text << file.rdbuf();
   const std::string current = isa::support_matrix();
   if (text.str() == current) return;
-  std::ofstream(DOPPEL_BINARY_DIR "/isa-support.md") << current;
-  ADD_FAILURE() << "Copy " DOPPEL_BINARY_DIR "/isa-support.md to docs/.";
+  const auto copy = test::binary_dir() / "isa-support.md";
+  std::ofstream(copy) << current;
+  ADD_FAILURE() << "Copy " << copy << " to docs/.";
 }
 
 }  // namespace
