@@ -14,6 +14,7 @@ void add_decode(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
+void add_selftest(CLI::App& app, int& status);
 void add_disasm(CLI::App& app, int& status);
 void add_vectors(CLI::App& app, int& status);
 

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   doppel::tools::add_diff(app, status);
   doppel::tools::add_info(app, status);
   doppel::tools::add_run(app, status);
+  doppel::tools::add_selftest(app, status);
   doppel::tools::add_disasm(app, status);
   doppel::tools::add_vectors(app, status);
   CLI11_PARSE(app, argc, argv);

@@ -17,8 +17,7 @@ Result<std::shared_ptr<KfdProcess>> KfdProcess::open(std::shared_ptr<KernelAbi> 
   return std::shared_ptr<KfdProcess>(new KfdProcess(std::move(driver), std::move(topology)));
 }
 
-Result<std::shared_ptr<KfdMemory>> KfdProcess::memory_of(const TopologyNode& node) {
-  const std::scoped_lock lock(mutex_);
+Result<std::shared_ptr<KfdMemory>> KfdProcess::acquire(const TopologyNode& node) {
   if (const auto found = memories_.find(node.gpu_id); found != memories_.end()) {
     return found->second;
   }
@@ -28,6 +27,18 @@ Result<std::shared_ptr<KfdMemory>> KfdProcess::memory_of(const TopologyNode& nod
                        fmt::format("/dev/dri/renderD{}", node.properties["drm_render_minor"])));
   DOPPEL_ASSIGN(auto memory, KfdMemory::open(driver_, std::move(render), node.gpu_id));
   memories_.emplace(node.gpu_id, memory);
+  return memory;
+}
+
+Result<std::shared_ptr<KfdMemory>> KfdProcess::address_space_of(const TopologyNode& node) {
+  const std::scoped_lock lock(mutex_);
+  return acquire(node);
+}
+
+Result<std::shared_ptr<KfdMemory>> KfdProcess::memory_of(const TopologyNode& node) {
+  const std::scoped_lock lock(mutex_);
+  DOPPEL_ASSIGN(auto memory, acquire(node));
+  // Attaching what is attached does nothing.
   DOPPEL_TRY(events_->attach(*memory));
   DOPPEL_TRY(signals_->attach(*memory));
   return memory;

@@ -35,8 +35,12 @@ class KfdProcess {
   /// opens the GPU again shares the first one's.
   Result<std::shared_ptr<KfdMemory>> memory_of(const TopologyNode& node);
 
+  /// The first half of memory_of(): the bare address space.
+  Result<std::shared_ptr<KfdMemory>> address_space_of(const TopologyNode& node);
+
  private:
   KfdProcess(std::shared_ptr<KfdDriver> driver, Topology topology);
+  Result<std::shared_ptr<KfdMemory>> acquire(const TopologyNode& node);  // with mutex_ held
 
   std::shared_ptr<KfdDriver> driver_;
   Topology topology_;

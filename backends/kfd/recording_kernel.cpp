@@ -63,13 +63,13 @@ void RecordingKernel::write(const JsonLine& line) {
 }
 
 int RecordingKernel::open(const char* path, int flags) {
-  const int result = kernel_->open(path, flags);
+  const int result = inner().open(path, flags);
   write(Json{{"call", "open"}, {"path", path}, {"flags", flags}, {"rc", result}});
   return result;
 }
 
 int RecordingKernel::close(int fd) {
-  const int result = kernel_->close(fd);
+  const int result = inner().close(fd);
   write(Json{{"call", "close"}, {"fd", fd}, {"rc", result}});
   return result;
 }
@@ -81,7 +81,7 @@ int RecordingKernel::ioctl(int fd, unsigned long request, void* argument) {
             {"number", _IOC_NR(request)},
             {"in", dwords(request, argument)}};
   add_indirect(request, argument, line);
-  const int result = kernel_->ioctl(fd, request, argument);
+  const int result = inner().ioctl(fd, request, argument);
   line["out"] = dwords(request, argument);
   line["rc"] = result;
   write(line);
@@ -90,7 +90,7 @@ int RecordingKernel::ioctl(int fd, unsigned long request, void* argument) {
 
 void* RecordingKernel::mmap(void* address, size_t length, int protection, int flags, int fd,
                             uint64_t offset, int* os_error) {
-  void* result = kernel_->mmap(address, length, protection, flags, fd, offset, os_error);
+  void* result = inner().mmap(address, length, protection, flags, fd, offset, os_error);
   Json line{{"call", "mmap"},        {"address", hex(reinterpret_cast<uint64_t>(address))},
             {"length", length},      {"protection", protection},
             {"flags", flags},        {"fd", fd},
@@ -101,7 +101,7 @@ void* RecordingKernel::mmap(void* address, size_t length, int protection, int fl
 }
 
 int RecordingKernel::munmap(void* address, size_t length) {
-  const int result = kernel_->munmap(address, length);
+  const int result = inner().munmap(address, length);
   write(Json{{"call", "munmap"},
              {"address", hex(reinterpret_cast<uint64_t>(address))},
              {"length", length},
@@ -110,7 +110,7 @@ int RecordingKernel::munmap(void* address, size_t length) {
 }
 
 Result<std::string> RecordingKernel::read_file(const std::string& path) {
-  Result<std::string> result = kernel_->read_file(path);
+  Result<std::string> result = inner().read_file(path);
   Json line{{"call", "read_file"}, {"path", path}};
   add_outcome(result, line);
   if (result) line["text"] = *result;
@@ -119,7 +119,7 @@ Result<std::string> RecordingKernel::read_file(const std::string& path) {
 }
 
 Result<std::vector<std::string>> RecordingKernel::list_dir(const std::string& path) {
-  Result<std::vector<std::string>> result = kernel_->list_dir(path);
+  Result<std::vector<std::string>> result = inner().list_dir(path);
   Json line{{"call", "list_dir"}, {"path", path}};
   add_outcome(result, line);
   if (result) line["names"] = *result;
@@ -128,7 +128,7 @@ Result<std::vector<std::string>> RecordingKernel::list_dir(const std::string& pa
 }
 
 Result<RenderNodeInfo> RecordingKernel::render_node_info(int fd) {
-  Result<RenderNodeInfo> result = kernel_->render_node_info(fd);
+  Result<RenderNodeInfo> result = inner().render_node_info(fd);
   Json line{{"call", "render_node_info"}, {"fd", fd}};
   add_outcome(result, line);
   if (result) {

@@ -12,17 +12,16 @@
 #include <memory>
 #include <mutex>
 
-#include "backends/kfd/kernel_abi.h"
+#include "backends/kfd/forwarding_kernel.h"
 
 namespace doppel::kfd {
 
-class RecordingKernel final : public KernelAbi {
+class RecordingKernel final : public ForwardingKernel {
  public:
   /// `log` outlives the kernel.
   RecordingKernel(std::shared_ptr<KernelAbi> kernel, std::ostream& log)
-      : kernel_(std::move(kernel)), log_(log) {}
+      : ForwardingKernel(std::move(kernel)), log_(log) {}
 
-  uint64_t now_ns() const override { return kernel_->now_ns(); }
   int open(const char* path, int flags) override;
   int close(int fd) override;
   int ioctl(int fd, unsigned long request, void* argument) override;
@@ -32,15 +31,11 @@ class RecordingKernel final : public KernelAbi {
   Result<std::string> read_file(const std::string& path) override;
   Result<std::vector<std::string>> list_dir(const std::string& path) override;
   Result<RenderNodeInfo> render_node_info(int fd) override;
-  Relax relax() override { return kernel_->relax(); }
-  std::string stall_report() override { return kernel_->stall_report(); }
-  std::string fault_report() override { return kernel_->fault_report(); }
 
  private:
   template <class Json>
   void write(const Json& line);
 
-  std::shared_ptr<KernelAbi> kernel_;
   std::mutex mutex_;
   std::ostream& log_;
 };
