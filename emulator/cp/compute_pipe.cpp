@@ -94,7 +94,10 @@ bool ComputePipe::can_launch(const Dispatch& dispatch) const {
 std::expected<void, Fault> ComputePipe::launch(Dispatch dispatch, uint64_t tag) {
   DOPPEL_ASSERT(can_launch(dispatch), "The pipe launches only into a free slot.");
   Slot& slot = free_slot();
-  if (gpu_.observer) dispatch.log = gpu_.observer->on_dispatch(*queue_, tag, dispatch);
+  if (gpu_.observer) {
+    dispatch.log = gpu_.observer->on_dispatch(*queue_, tag, dispatch);
+    dispatch.probe = gpu_.observer->on_probe(*queue_, tag, dispatch);
+  }
   auto started = slot.start(dispatch, tag);
   if (!started) return started;
   line_.push_back({tag, &slot, uses_scratch(dispatch)});

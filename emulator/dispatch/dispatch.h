@@ -11,11 +11,13 @@ namespace doppel::emu {
 
 class AccessLog;
 class GpuVm;
+class WaveProbe;
 
 struct Dispatch {
   const Target* target = nullptr;
   const GpuVm* vm = nullptr;
-  AccessLog* log = nullptr;  // where waves record what they access; nullptr: nowhere
+  AccessLog* log = nullptr;    // where waves record what they access; nullptr: nowhere
+  WaveProbe* probe = nullptr;  // sees every instruction; nullptr: nobody
 
   uint64_t program = 0;  // address of the first instruction (PGM << 8)
   uint32_t rsrc1 = 0;    // COMPUTE_PGM_RSRC1..3

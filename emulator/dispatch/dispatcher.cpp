@@ -303,8 +303,8 @@ std::expected<void, Fault> Dispatcher::start(const Dispatch& dispatch) {
   launch.waves = (items + launch.lanes - 1) / launch.lanes;
   impl.active_workers =
       static_cast<uint32_t>(std::min<uint64_t>(impl.workers.size(), launch.workgroups()));
-  // An observer wants one order of accesses.
-  if (dispatch.log) impl.active_workers = 1;
+  // An observer wants one order of accesses and instructions.
+  if (dispatch.log || dispatch.probe) impl.active_workers = 1;
   if (Rsrc2(dispatch.rsrc2).scratch() && dispatch.scratch_waves != 0) {
     if (dispatch.scratch_waves < launch.waves) {
       return std::unexpected(bad_dispatch(

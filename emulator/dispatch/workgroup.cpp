@@ -133,7 +133,8 @@ uint64_t Workgroup::run(uint64_t budget, uint64_t* executed_per_row) {
       continue;
     }
     idle_waves = 0;
-    executed += run_wave(wave, std::min(budget - executed, kWaveTurn), executed_per_row);
+    executed += run_wave(wave, std::min(budget - executed, kWaveTurn), executed_per_row,
+                         launch_->dispatch.probe);
     switch (wave.stop) {
       case WaveStop::Ended:
         ++ended_;

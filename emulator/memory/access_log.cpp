@@ -68,6 +68,12 @@ void AccessLog::mark(Page& page, uint64_t first, uint64_t bytes, AccessMode mode
 
 void AccessLog::range(uint64_t pc, uint32_t wave, uint32_t lane, uint64_t va, uint64_t size,
                       AccessMode mode) {
+  if (listener_ != nullptr) listener_->on_range(pc, wave, lane, va, size, mode);
+  mark_range(pc, wave, lane, va, size, mode);
+}
+
+void AccessLog::mark_range(uint64_t pc, uint32_t wave, uint32_t lane, uint64_t va, uint64_t size,
+                           AccessMode mode) {
   const Page::Origin origin{wave, site(pc), static_cast<uint8_t>(lane)};
   while (size != 0) {
     const uint64_t part = std::min(size, kPageBytes - va % kPageBytes);
@@ -79,6 +85,7 @@ void AccessLog::range(uint64_t pc, uint32_t wave, uint32_t lane, uint64_t va, ui
 
 void AccessLog::lanes(uint64_t pc, uint32_t wave, uint32_t first_lane, const uint64_t* va,
                       uint32_t exec, uint32_t size, AccessMode mode) {
+  if (listener_ != nullptr) listener_->on_lanes(pc, wave, first_lane, va, exec, size, mode);
   while (exec != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(exec));
     uint64_t end = va[first];
@@ -87,7 +94,7 @@ void AccessLog::lanes(uint64_t pc, uint32_t wave, uint32_t first_lane, const uin
       end += size;
       exec &= exec - 1;
     }
-    range(pc, wave, first_lane + first, va[first], end - va[first], mode);
+    mark_range(pc, wave, first_lane + first, va[first], end - va[first], mode);
   }
 }
 

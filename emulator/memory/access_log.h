@@ -37,6 +37,18 @@ struct AccessOrigin {
   uint32_t lane = 0;
 };
 
+/// Sees each access as it is recorded, repeats included.
+class AccessListener {
+ public:
+  virtual ~AccessListener() = default;
+  /// As AccessLog::lanes.
+  virtual void on_lanes(uint64_t pc, uint32_t wave, uint32_t first_lane, const uint64_t* va,
+                        uint32_t exec, uint32_t size, AccessMode mode) = 0;
+  /// As AccessLog::range, of one lane or a scalar load.
+  virtual void on_range(uint64_t pc, uint32_t wave, uint32_t lane, uint64_t va, uint64_t size,
+                        AccessMode mode) = 0;
+};
+
 class AccessLog {
  public:
   static constexpr uint64_t kPageBytes = 4096;
@@ -70,6 +82,9 @@ class AccessLog {
 
   void merge(const AccessLog& other);
 
+  /// From now on `listener` sees every access; nullptr: nobody. Not owned.
+  void set_listener(AccessListener* listener) { listener_ = listener; }
+
   bool empty() const { return pages_.empty(); }
   /// Page numbers (va / kPageBytes), ascending.
   std::vector<uint64_t> page_numbers() const;
@@ -80,6 +95,8 @@ class AccessLog {
 
  private:
   Page& find(uint64_t number);
+  void mark_range(uint64_t pc, uint32_t wave, uint32_t lane, uint64_t va, uint64_t size,
+                  AccessMode mode);
   uint16_t site(uint64_t pc);
   void mark(Page& page, uint64_t first, uint64_t bytes, AccessMode mode, Page::Origin origin);
 
@@ -90,6 +107,7 @@ class AccessLog {
   Page* last_page_ = nullptr;
   uint64_t last_pc_ = 0;
   uint16_t last_site_ = 0;
+  AccessListener* listener_ = nullptr;
 };
 
 }  // namespace doppel::emu

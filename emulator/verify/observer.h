@@ -85,6 +85,10 @@ class Observer {
   virtual AccessLog* on_dispatch(const QueueRef&, uint64_t /*tag*/, const Dispatch&) {
     return nullptr;
   }
+  /// As on_dispatch, which it follows: who sees each instruction of the dispatch, or nullptr.
+  virtual WaveProbe* on_probe(const QueueRef&, uint64_t /*tag*/, const Dispatch&) {
+    return nullptr;
+  }
   /// A slice of the dispatch has been executed.
   virtual void on_dispatch_step(const QueueRef&, uint64_t /*tag*/) {}
   /// The queue's current packet acts once all dispatches before it have completed.

@@ -2,6 +2,8 @@
 
 #include <immintrin.h>
 
+#include "emulator/wave/probe.h"
+
 namespace doppel::emu {
 namespace {
 
@@ -19,9 +21,30 @@ class FloatEnvironment {
   uint32_t saved_;
 };
 
+uint64_t run_probed(Wave& wave, uint64_t budget, uint64_t* executed_per_row, WaveProbe& probe) {
+  const isa::Inst* inst = wave.resume;
+  wave.stop = WaveStop::None;
+  for (uint64_t executed = 0; executed < budget; ++executed) {
+    probe.before(wave, *inst);
+    if (executed_per_row != nullptr) ++executed_per_row[inst->row];
+    const isa::Inst* next = nullptr;
+    {
+      // The probe's own arithmetic is the host's.
+      const FloatEnvironment environment(wave);
+      next = inst->handler(wave, inst);
+    }
+    probe.after(wave, *inst);
+    if (next == nullptr) return executed + 1;
+    inst = next;
+  }
+  wave.stop_at(WaveStop::Yielded, inst);
+  return budget;
+}
+
 }  // namespace
 
-uint64_t run_wave(Wave& wave, uint64_t budget, uint64_t* executed_per_row) {
+uint64_t run_wave(Wave& wave, uint64_t budget, uint64_t* executed_per_row, WaveProbe* probe) {
+  if (probe != nullptr) return run_probed(wave, budget, executed_per_row, *probe);
   const FloatEnvironment environment(wave);
   const isa::Inst* inst = wave.resume;
   uint64_t left = budget;
