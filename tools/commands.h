@@ -12,6 +12,7 @@ namespace doppel::tools {
 void add_bench_kernels(CLI::App& app, int& status);
 void add_decode(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
+void add_exec(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_selftest(CLI::App& app, int& status);

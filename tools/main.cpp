@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   doppel::tools::add_bench_kernels(app, status);
   doppel::tools::add_decode(app, status);
   doppel::tools::add_diff(app, status);
+  doppel::tools::add_exec(app, status);
   doppel::tools::add_info(app, status);
   doppel::tools::add_run(app, status);
   doppel::tools::add_selftest(app, status);

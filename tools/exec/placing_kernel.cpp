@@ -1,0 +1,25 @@
+#include "tools/exec/placing_kernel.h"
+
+#include <sys/mman.h>
+
+namespace doppel::exec {
+namespace {
+
+constexpr uint64_t kGranule = uint64_t{1} << 20;  // also what lies unmapped between two ranges
+
+}  // namespace
+
+void* PlacingKernel::mmap(void* address, size_t length, int protection, int flags, int fd,
+                          uint64_t offset, int* os_error) {
+  if (address == nullptr && fd < 0) {
+    void* wanted = reinterpret_cast<void*>(next_);
+    next_ += (length + 2 * kGranule - 1) / kGranule * kGranule;
+    void* placed = ForwardingKernel::mmap(wanted, length, protection, flags | MAP_FIXED_NOREPLACE,
+                                          fd, offset, os_error);
+    if (placed == wanted) return placed;
+    if (placed != nullptr) ForwardingKernel::munmap(placed, length);
+  }
+  return ForwardingKernel::mmap(address, length, protection, flags, fd, offset, os_error);
+}
+
+}  // namespace doppel::exec
