@@ -160,7 +160,9 @@ void Lowering::set_halves() {
   if (op_sel == 0) return;
   extra().op_sel = static_cast<uint8_t>(op_sel);
   for (uint32_t i = 0; i < row_->sources(); ++i) {
-    if ((op_sel >> i & 1) != 0 && is_16bit(row_->src[i])) require_stage(i).low_half = 1;
+    // The accumulator is the half that is written.
+    const uint32_t bit = i == 2 && row_->has(Acc) ? 3 : i;
+    if ((op_sel >> bit & 1) != 0 && is_16bit(row_->src[i])) require_stage(i).low_half = 1;
   }
   if ((op_sel & 8) != 0 && is_16bit(row_->dst)) inst_.out.high_half = true;
 }
