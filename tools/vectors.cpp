@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "emulator/isa/encoding.h"
 #include "tools/commands.h"
 #include "tools/vectors/instruction_text.h"
 #include "tools/vectors/replay.h"
@@ -40,6 +42,8 @@ class Replayer {
 
   uint32_t passed() const { return passed_; }
   uint32_t failed() const { return failed_; }
+  /// Failed cases of targets whose instructions have no rows, by target.
+  const std::map<std::string, uint32_t>& not_executed() const { return not_executed_; }
 
   Json to_json() const { return {{"passed", passed_}, {"failed", failed_}, {"cases", results_}}; }
 
@@ -84,6 +88,9 @@ class Replayer {
     }
     std::string instructions;
     if (!outcome.passed()) instructions = instruction_text(isa_case, outcome.target);
+    if (outcome.target != nullptr && isa::encodings(outcome.target->family).empty()) {
+      ++not_executed_[std::string(outcome.target->name)];
+    }
     record(std::move(row), set_name, label(isa_case), instructions, why);
   }
 
@@ -128,6 +135,7 @@ class Replayer {
   const Options& options_;
   uint32_t passed_ = 0;
   uint32_t failed_ = 0;
+  std::map<std::string, uint32_t> not_executed_;
   Json results_ = Json::array();
 };
 
@@ -148,6 +156,10 @@ int run(const Options& options) {
       fmt::print(stderr, "doppel vectors: The file can't be written ({}).\n", options.json_path);
       return 2;
     }
+  }
+  for (const auto& [target, cases] : replayer.not_executed()) {
+    fmt::print("{} of the failed cases are for {}, whose instructions are not executed\n", cases,
+               target);
   }
   fmt::print("{} passed, {} failed\n", replayer.passed(), replayer.failed());
   return replayer.failed() == 0 ? 0 : 1;

@@ -2,6 +2,8 @@
 // manual.
 #pragma once
 
+#include <limits>
+
 #include "emulator/isa/semantics/lanes.h"
 
 DOPPEL_BEGIN_LEVEL
@@ -29,32 +31,25 @@ bool is_denormal(T value) {
   return exponent_field(value) == 0 && (to_bits(value) & FloatFormat<T>::kFraction) != 0;
 }
 
-/// Whether a / b is not 0 and below the smallest normal number; whatever MXCSR flushes.
-template <class T>
-bool is_tiny_quotient(T a, T b) {
-  constexpr int kUp = 256;
-  const double quotient = std::ldexp(static_cast<double>(a), kUp) / static_cast<double>(b);
-  return quotient != 0 && std::abs(quotient) < std::ldexp(1.0, kUp + 1 - FloatFormat<T>::kBias);
-}
-
-/// `value` is the numerator or the denominator, as it is to be scaled.
+/// `value` is the numerator or the denominator, as it is to be scaled. Whether reciprocal and
+/// quotient may be denormal shows in the exponents alone.
 template <class T>
 Scaled<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
+  constexpr int kBias = FloatFormat<T>::kBias;
   const auto scaled = [&](int sign) { return std::ldexp(value, sign * D::kScale); };
   const bool is_denominator = to_bits(value) == to_bits(denominator);
   const bool is_numerator = to_bits(value) == to_bits(numerator);
   if (numerator == 0 || denominator == 0) return {from_bits<T>(FloatFormat<T>::kNan), true};
-  if (exponent_field(numerator) - exponent_field(denominator) >= D::kLargeQuotient) {
-    return {is_denominator ? scaled(1) : value, true};
-  }
+  const int difference = exponent_field(numerator) - exponent_field(denominator);
+  if (difference >= D::kLargeQuotient) return {is_denominator ? scaled(1) : value, true};
   if (is_denormal(denominator)) return {scaled(1), false};
-  const bool reciprocal_denormal = is_tiny_quotient(T{1}, denominator);
-  const bool quotient_denormal = is_tiny_quotient(numerator, denominator);
-  if (reciprocal_denormal && quotient_denormal) return {is_denominator ? scaled(1) : value, true};
+  const bool reciprocal_denormal = exponent_field(denominator) >= 2 * kBias - 1;
+  const bool quotient_denormal = difference <= 1 - kBias;
+  if (reciprocal_denormal && quotient_denormal) return {is_denominator ? scaled(-1) : value, true};
   if (reciprocal_denormal) return {scaled(-1), false};
   if (quotient_denormal) return {is_numerator ? scaled(1) : value, true};
-  if (exponent_field(numerator) <= D::kTinyNumerator) return {scaled(1), true};
+  if (exponent_field(numerator) <= D::kTinyNumerator) return {scaled(1), false};
   return {value, false};
 }
 
@@ -88,6 +83,33 @@ struct div_scale_lanes {
 struct div_scale_f32 : div_scale_lanes<float> {};
 struct div_scale_f64 : div_scale_lanes<double> {};
 
+/// The sign of a * b + c - sum, where sum is the rounded fma (to nearest, without underflow).
+template <class T>
+T fma_error(T a, T b, T c, T sum) {
+  const T product = a * b, product_error = std::fma(a, b, -product);
+  const T plain = product + c, added = plain - product;
+  const T plain_error = (product - (plain - added)) + (c - added);
+  return ((plain - sum) + plain_error) + product_error;
+}
+
+/// (a * b + c) * 2^power with one rounding: to nearest, what rounds to the middle between two
+/// denormal numbers leans to where the exact value lies.
+template <class T>
+T scaled_fma(T a, T b, T c, int power, bool to_nearest) {
+  const T sum = std::fma(a, b, c), scaled = std::ldexp(sum, power);
+  if (!to_nearest || std::abs(scaled) >= std::numeric_limits<T>::min() || scaled == 0)
+    return scaled;
+  const T lost = sum - std::ldexp(scaled, -power);
+  const T half_step = std::ldexp(std::numeric_limits<T>::denorm_min(), -power - 1);
+  if (std::abs(lost) != half_step) return scaled;
+  const T error = fma_error(a, b, c, sum);
+  if (error == 0 || (error > 0) != (lost > 0)) {
+    return scaled;
+  }
+  return std::nextafter(
+      scaled, lost > 0 ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity());
+}
+
 /// fma, times a power of two where the lane's VCC bit says that the operands were scaled.
 template <class T>
 struct div_fmas_lanes {
@@ -105,12 +127,16 @@ struct div_fmas_lanes {
     const Source<C> c(wave, *inst, 2);
     Results<D> results(wave, *inst);
     const uint32_t vcc = wave.s[kVccLo + wave.half];
+    const bool to_nearest =
+        (sizeof(T) == sizeof(float) ? wave.mode.round32() : wave.mode.round64()) == 0;
     for (int l = 0; l < kLanes; ++l) {
       T value = std::fma(a[l], b[l], c[l]);
-      if (is_nan(value)) value = nan_result(a[l], b[l], c[l]);
-      if ((vcc >> l & 1u) != 0) {
+      if (is_nan(value)) {
+        value = nan_result(a[l], b[l], c[l]);
+      } else if ((vcc >> l & 1u) != 0) {
         const bool large = exponent_field(c[l]) > FloatFormat<T>::kBias;
-        value = std::ldexp(value, large ? Division<T>::kScale : -Division<T>::kScale);
+        value = scaled_fma<T>(a[l], b[l], c[l], large ? Division<T>::kScale : -Division<T>::kScale,
+                              to_nearest);
       }
       results.set(l, value);
     }
