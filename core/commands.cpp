@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/abi/hsa_aql.h"
+#include "core/assert.h"
 #include "core/device.h"
 
 namespace doppel {
@@ -32,6 +33,17 @@ void Commands::fail(Status status) {
 Result<> Commands::check_signal(const Signal& signal, std::string_view verb) {
   if (signal) return {};
   return invalid(fmt::format("The signal to {} is empty: moved from or never made.", verb));
+}
+
+const CommandStream& Commands::stream() const {
+  DOPPEL_ASSERT(submission_.has_value(), "a recording without packets is asked for them");
+  return submission_->commands;
+}
+
+Result<> Commands::check() const {
+  if (error_) return std::unexpected(*error_);
+  if (!submission_) return invalid("The recording has been submitted already.");
+  return submission_->commands.check();
 }
 
 Result<> Commands::submit() {

@@ -38,9 +38,11 @@ class Commands {
   Commands(Commands&&) = default;
   Commands& operator=(Commands&&) = default;
 
-  /// The packets so far.
-  const CommandStream& stream() const { return submission_->commands; }
-  bool ok() const { return !error_ && (!submission_ || submission_->commands.ok()); }
+  /// The packets so far. A recording that has been submitted has none: asking is a bug.
+  const CommandStream& stream() const;
+  /// The first error so far; InvalidArgument once submitted.
+  Result<> check() const;
+  bool ok() const { return !error_ && submission_ && submission_->commands.ok(); }
 
   /// Hands the recording to its queue. Returns the first error of recording or submission; the
   /// recording is empty afterwards.

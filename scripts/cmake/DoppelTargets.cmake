@@ -46,7 +46,7 @@ function(doppel_test name)
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# doppel_kernels(NAME SOURCES *.cl|*.hip TARGETS gfx1100... OPTIONS ...): compiles device code with
+# doppel_kernels(NAME SOURCES *.cl|*.hip|*.S TARGETS gfx1100... OPTIONS ...): compiles device code with
 # clang (no ROCm) to ${CMAKE_BINARY_DIR}/kernels/<stem>.<target>.co; NAME is the custom target.
 find_program(DOPPEL_DEVICE_CLANG NAMES clang-19 REQUIRED)
 function(doppel_kernels name)
@@ -60,6 +60,8 @@ function(doppel_kernels name)
       set(output ${PROJECT_BINARY_DIR}/kernels/${stem}${ARG_SUFFIX}.${gfx}.co)
       if(extension STREQUAL ".cl")
         set(language -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=${gfx} -nogpulib)
+      elseif(extension STREQUAL ".S")
+        set(language -x assembler-with-cpp -target amdgcn-amd-amdhsa -mcpu=${gfx} -nogpulib)
       else()
         set(language -x hip --offload-arch=${gfx} --offload-device-only -nogpuinc -nogpulib
                      --no-gpu-bundle-output)

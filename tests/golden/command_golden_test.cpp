@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "core/command_encoder.h"
-#include "tests/golden/golden_stream.h"
+#include "tests/golden/golden_text.h"
 
 namespace doppel {
 namespace {
 
 using packets::Language;
 
-const std::vector<test::NamedRange> kRanges = {
+const std::vector<golden::NamedRange> kRanges = {
     {"signal", 0x7f0000001000, 64},        {"events", 0x7f0000002000, 0x1000},
     {"kernarg", 0x7f0000010000, 0x1000},   {"code", 0x7f0000020000, 0x1000},
     {"scratch", 0x7f0000100000, 0x100000}, {"ib", 0x7f0000030000, 0x1000},
@@ -54,7 +54,7 @@ class CommandGolden : public testing::TestWithParam<GfxFamily> {
 };
 
 TEST_P(CommandGolden, Pm4) {
-  test::GoldenFile golden(file("pm4"));
+  test::GoldenText golden(file("pm4"));
   auto check = [&](std::string_view name, auto&& encode) {
     CommandStream stream(Language::Pm4, GetParam());
     Pm4Encoder encoder(stream);
@@ -86,7 +86,7 @@ TEST_P(CommandGolden, Pm4) {
 }
 
 TEST_P(CommandGolden, Sdma) {
-  test::GoldenFile golden(file("sdma"));
+  test::GoldenText golden(file("sdma"));
   auto check = [&](std::string_view name, auto&& encode) {
     CommandStream stream(Language::Sdma, GetParam());
     SdmaEncoder encoder(stream);
@@ -105,7 +105,7 @@ TEST_P(CommandGolden, Sdma) {
 
 TEST_P(CommandGolden, Aql) {
   if (GetParam() != GfxFamily::Gfx11) GTEST_SKIP() << "AQL is the same on every family";
-  test::GoldenFile golden("aql.txt");
+  test::GoldenText golden("aql.txt");
   auto check = [&](std::string_view name, auto&& encode) {
     CommandStream stream(Language::Aql, GetParam());
     AqlEncoder encoder(stream);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/device.h"
+#include "core/golden/golden_file.h"
 #include "core/queue.h"
 
 namespace doppel::test {
@@ -24,6 +25,8 @@ struct FakeMemory {
   uint64_t next_address = 0x7f00'0000'0000;
   std::map<uint64_t, std::span<std::byte>> live_allocations;  // by address
   uint32_t live_signals = 0;
+  /// Everything ever made, by what it is and its number among its like: "ib0", "gtt1", "signal2".
+  std::vector<golden::NamedRange> regions;
 
   /// Everything that is allocated, byte by byte, by address.
   std::map<uint64_t, std::vector<std::byte>> contents() const {
@@ -33,18 +36,25 @@ struct FakeMemory {
     return copy;
   }
 
-  uint64_t take(uint64_t bytes) {
+  uint64_t take(std::string_view kind, uint64_t bytes) {
     const uint64_t address = next_address;
     next_address += (bytes + 0xfff) / 0x1000 * 0x1000;
+    regions.emplace_back(fmt::format("{}{}", kind, made_[std::string(kind)]++), address, bytes);
     return address;
   }
+
+ private:
+  std::map<std::string, uint32_t> made_;  // of each kind
 };
 
 class FakeAllocation final : public AllocationState {
  public:
-  FakeAllocation(FakeMemory& memory, uint64_t bytes) : memory_(memory), bytes_(bytes + 4096) {
+  FakeAllocation(FakeMemory& memory, uint64_t bytes, const AllocationOptions& with)
+      : memory_(memory), bytes_(bytes + 4096) {
     size = bytes;
-    gpu_address = memory.take(bytes);
+    options = with;
+    const bool is_vram = with.domain == MemoryDomain::Vram;
+    gpu_address = memory.take(is_vram ? "vram" : with.executable ? "ib" : "gtt", bytes);
     // Aligned like the GPU's page, as a driver's mapping is.
     const uintptr_t start = reinterpret_cast<uintptr_t>(bytes_.data());
     host = bytes_.data() + ((start + 4095) / 4096 * 4096 - start);
@@ -64,9 +74,9 @@ class FakeSignal final : public SignalState {
     ++space_.live_signals;
     signal_.value = options.initial;
     memory = &signal_;
-    ref.address = space.take(sizeof signal_);
+    ref.address = space.take("signal", sizeof signal_);
     if (!options.interrupt) return;
-    ref.mailbox_address = space.take(8);
+    ref.mailbox_address = space.take("mailbox", 8);
     ref.event_id = static_cast<uint32_t>(ref.address >> 12 & 0xff);
   }
   ~FakeSignal() override { --space_.live_signals; }
@@ -132,9 +142,8 @@ class FakeDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options) override {
-    auto state = std::make_unique<FakeAllocation>(memory_, bytes);
+    auto state = std::make_unique<FakeAllocation>(memory_, bytes, options);
     state->owner = this;
-    state->options = options;
     mapped_.insert(state.get());
     return Allocation(std::move(state));
   }

@@ -14,20 +14,25 @@
 
 namespace doppel::test {
 
+struct WorldOptions {
+  uint32_t devices = 1;
+  uint32_t buffers_each = 4;  // of kWords words
+  std::string_view target = "gfx1100";
+  std::string_view program = "graph_kernels";  // the stem of its file
+};
+
 class GraphWorld {
  public:
   static constexpr uint32_t kWords = 1024;
 
-  /// `buffers` of kWords words on each device.
-  explicit GraphWorld(uint32_t device_count = 1, uint32_t buffers_each = 4,
-                      std::string_view variant = "") {
-    for (uint32_t d = 0; d < device_count; ++d) {
-      devices.emplace_back(memory, fmt::format("fake:{}", d));
-      auto program =
-          devices[d].load_program(kernel_file(fmt::format("graph_kernels{}.gfx1100.co", variant)));
+  explicit GraphWorld(const WorldOptions& options = {}) {
+    for (uint32_t d = 0; d < options.devices; ++d) {
+      devices.emplace_back(memory, fmt::format("fake:{}", d), options.target);
+      auto program = devices[d].load_program(
+          kernel_file(fmt::format("{}.{}.co", options.program, options.target)));
       EXPECT_TRUE(program) << program.error().to_string();
       programs.push_back(*std::move(program));
-      for (uint32_t b = 0; b < buffers_each; ++b)
+      for (uint32_t b = 0; b < options.buffers_each; ++b)
         buffers.push_back(*devices[d].allocate(kWords * sizeof(uint32_t), {}));
     }
   }

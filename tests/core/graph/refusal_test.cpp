@@ -40,7 +40,7 @@ class GraphRefuses : public testing::TestWithParam<GraphExecutor> {
     return count;
   }
 
-  GraphWorld world{2};  // buffers 0 to 3 on the first device, 4 to 7 on the second
+  GraphWorld world{{.devices = 2}};  // buffers 0 to 3 on the first device, 4 to 7 on the second
   Graph graph;
 };
 
@@ -298,8 +298,27 @@ TEST_P(GraphRefuses, NothingWhenAProgramIsFreedBeforeTheGraph) {
   EXPECT_TRUE(exec->launch().wait());
 }
 
+TEST(GraphExecutors, CountLaunchesInThirtyBits) {
+  GraphWorld world;
+  Graph graph;
+  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, kCount),
+               kGrid, kWorkgroup);
+  graph.copy(world.buffers[1], world.buffers[2]);
+  constexpr uint32_t kLast = (1u << 30) - 1;
+  EXPECT_THAT(refusal(graph.instantiate(world.devices[0], {.launch_count = kLast + 1})).message(),
+              HasSubstr("(1073741824)"));
+  auto exec = graph.instantiate(world.devices[0], {.launch_count = kLast - 1});
+  ASSERT_TRUE(exec) << exec.error().to_string();
+  for (int launch = 0; launch < 2; ++launch) EXPECT_TRUE(exec->launch().status());
+  // The last store of the SDMA queue's frame says that its steps are complete: twice the count.
+  const auto& submissions = world.devices[0].queue(QueueKind::Sdma).submissions;
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[0].commands.dwords().back(), 2 * kLast);
+  EXPECT_EQ(submissions[1].commands.dwords().back(), 2u);
+}
+
 TEST(GraphExecutors, AutoTakesAqlWhereADeviceHasNoPm4Queues) {
-  GraphWorld world(2);
+  GraphWorld world({.devices = 2});
   world.devices[1].has_pm4 = false;
   Graph graph;
   graph.fill(world.buffers[0], 1);

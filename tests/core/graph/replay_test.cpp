@@ -97,7 +97,8 @@ TEST_P(Replayed, EqualsEncodingAfresh) {
   Values changed;
   edit.edit(changed);
 
-  GraphWorld patched_world(1, 6, variant), fresh_world(1, 6, variant);
+  const WorldOptions options{.buffers_each = 6, .program = variant};
+  GraphWorld patched_world(options), fresh_world(options);
   Graph patched_graph, fresh_graph;
   const Nodes patched = record(patched_graph, patched_world, Values{});
   const Nodes fresh = record(fresh_graph, fresh_world, changed);
@@ -107,8 +108,8 @@ TEST_P(Replayed, EqualsEncodingAfresh) {
   EXPECT_EQ(from_patch.streams, from_fresh.streams);
   EXPECT_TRUE(from_patch.memory == from_fresh.memory) << "kernel arguments differ";
 
-  const Outcome unchanged = [&, executor = executor, variant = variant] {
-    GraphWorld world(1, 6, variant);
+  const Outcome unchanged = [&, executor = executor] {
+    GraphWorld world(options);
     Graph graph;
     const Nodes nodes = record(graph, world, Values{});
     return outcome(world, graph, nodes, Values{}, Values{}, executor);
@@ -142,11 +143,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::ValuesIn(kCases),
                      testing::Values(GraphExecutor::Pm4Sdma, GraphExecutor::Aql),
                      // Code object version 4 reads the launch from the dispatch packet only.
-                     testing::Values("", ".cov4")),
+                     testing::Values("graph_kernels", "graph_kernels.cov4")),
     [](const auto& info) {
       return fmt::format("{}_{}{}", std::get<0>(info.param).name,
                          std::get<1>(info.param) == GraphExecutor::Aql ? "Aql" : "Pm4",
-                         std::get<2>(info.param).empty() ? "" : "_Cov4");
+                         std::get<2>(info.param).ends_with(".cov4") ? "_Cov4" : "");
     });
 
 }  // namespace
