@@ -103,6 +103,9 @@ struct GraphOptions {
   /// Used in the place of the default queues of their device and kind: for rings of another size,
   /// or when a fault has stopped the default one. They must outlive the GraphExec.
   std::vector<Queue*> queues = {};
+  /// Where Pm4Sdma begins to count launches. Its signals carry twice the count, in 31 bits, and
+  /// start again at 0 after launch 2^30 - 1; tests begin close to it.
+  uint32_t launch_count = 0;
 };
 
 class Graph {

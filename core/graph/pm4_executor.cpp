@@ -14,9 +14,9 @@
 namespace doppel::graph {
 namespace {
 
-/// Stage values, twice the launch number, stay below 2^31, as all of a device's timelines do: then
+/// Stage values, twice the launch's count, stay below 2^31, as all of a device's timelines do: then
 /// the executor starts again at 0.
-constexpr uint64_t kLaunchesPerRound = (uint64_t{1} << 30) - 1;
+constexpr int64_t kLaunchesPerRound = (int64_t{1} << 30) - 1;
 
 /// Calls `use` with the encoder of the stream's language.
 template <class Use>
@@ -41,7 +41,10 @@ struct Lane {
 class Pm4Executor final : public Executor {
  public:
   Pm4Executor(const Definition& definition, const Plan& plan, const GraphOptions& options)
-      : plan_(plan), patches_(definition.nodes.size()), profile_(options.profile) {}
+      : plan_(plan),
+        patches_(definition.nodes.size()),
+        profile_(options.profile),
+        round_start_(-static_cast<int64_t>(options.launch_count)) {}
 
   Result<> open(const Definition& definition, const GraphOptions& options);
 
@@ -49,7 +52,7 @@ class Pm4Executor final : public Executor {
   Result<> submit(const GraphLaunchOptions& options) override;
   uint64_t submitted() const override { return submitted_; }
   uint64_t completed() const override {
-    return round_start_ + static_cast<uint64_t>(finish_.value());
+    return static_cast<uint64_t>(round_start_ + finish_.value());
   }
   Result<> wait(uint64_t launch, const WaitOptions& options) override;
   std::vector<Ticks> ticks() const override;
@@ -65,6 +68,8 @@ class Pm4Executor final : public Executor {
   void encode_hub_frame(CommandStream& frame, uint32_t launch, const GraphLaunchOptions& options);
   void encode_frame(CommandStream& frame, uint32_t launch, const Lane& lane);
   Result<> start_round();
+  /// What the signals count a launch as.
+  int64_t count_of(uint64_t launch) const { return static_cast<int64_t>(launch) - round_start_; }
   Lane& hub() { return lanes_.front(); }
   std::span<Lane> others() { return std::span(lanes_).subspan(1); }
   uint64_t ticks_address(StepIndex step) const {
@@ -80,17 +85,22 @@ class Pm4Executor final : public Executor {
   bool profile_;
   Allocation stamps_;  // Ticks by step
   uint64_t submitted_ = 0;
-  uint64_t round_start_ = 0;  // launches before the signals were last set back to 0
+  int64_t round_start_;  // launches before the count was last 0
 };
 
 Result<> Pm4Executor::open(const Definition& definition, const GraphOptions& options) {
+  if (options.launch_count > kLaunchesPerRound) {
+    return error(StatusCode::InvalidArgument,
+                 fmt::format("The count of launches ({}) is beyond the last one ({}).",
+                             options.launch_count, kLaunchesPerRound));
+  }
   for (const PlanQueue& queue : plan_.queues) {
     DOPPEL_ASSIGN(Queue * found, queue_for(queue, options));
     DOPPEL_TRY(open_lane(*found));
   }
   Device& device = hub().queue->device();
-  DOPPEL_ASSIGN(kickoff_, device.create_signal({.interrupt = false}));
-  DOPPEL_ASSIGN(finish_, device.create_signal());
+  DOPPEL_ASSIGN(kickoff_, device.create_signal({.initial = count_of(0), .interrupt = false}));
+  DOPPEL_ASSIGN(finish_, device.create_signal({.initial = count_of(0)}));
   if (profile_) DOPPEL_TRY(open_profile());
 
   std::vector<Queue*> queues;
@@ -108,7 +118,7 @@ Result<> Pm4Executor::open_lane(Queue& queue) {
             .progress = {},
             .stage = {}};
   DOPPEL_ASSIGN(lane.progress, device.create_signal({.interrupt = false}));
-  DOPPEL_ASSIGN(lane.stage, device.create_signal({.interrupt = false}));
+  DOPPEL_ASSIGN(lane.stage, device.create_signal({.initial = 2 * count_of(0), .interrupt = false}));
   lanes_.push_back(std::move(lane));
   return {};
 }
@@ -197,13 +207,13 @@ Result<> Pm4Executor::start_round() {
   for (Lane& lane : lanes_) lane.stage.set(0);
   kickoff_.set(0);
   finish_.set(0);
-  round_start_ = submitted_;
+  round_start_ = static_cast<int64_t>(submitted_);
   return {};
 }
 
 Result<> Pm4Executor::submit(const GraphLaunchOptions& options) {
-  if (submitted_ - round_start_ == kLaunchesPerRound) DOPPEL_TRY(start_round());
-  const auto launch = static_cast<uint32_t>(submitted_ - round_start_ + 1);
+  if (count_of(submitted_) == kLaunchesPerRound) DOPPEL_TRY(start_round());
+  const auto launch = static_cast<uint32_t>(count_of(submitted_ + 1));
   std::vector<QueuedSubmission> submissions;
   for (Lane& lane : lanes_) {
     Submission submission(lane.queue->kind(), lane.queue->device().target().family);
@@ -219,8 +229,8 @@ Result<> Pm4Executor::submit(const GraphLaunchOptions& options) {
 }
 
 Result<> Pm4Executor::wait(uint64_t launch, const WaitOptions& options) {
-  if (launch <= round_start_) return {};
-  return finish_.wait(static_cast<int64_t>(launch - round_start_), options);
+  if (count_of(launch) <= 0) return {};  // of an earlier round
+  return finish_.wait(count_of(launch), options);
 }
 
 std::vector<Ticks> Pm4Executor::ticks() const {

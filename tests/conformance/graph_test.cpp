@@ -143,6 +143,69 @@ TEST_P(GraphTest, TenThousandReplaysDoNotDrift) {
   // That nothing has leaked is checked when the device closes.
 }
 
+TEST_P(GraphTest, CountsOfLaunchesStartAgain) {
+  auto program = load("saxpy");
+  if (!program) return;
+  const Allocation x = floats(1), y = floats(0), last = floats(0);
+  Graph graph;
+  saxpy(graph, *program, x, y, 1);
+  graph.copy(y, last);
+  GraphOptions near_the_end = options();
+  near_the_end.launch_count = (1u << 30) - 4;
+  auto exec = instantiate(graph, near_the_end);
+  std::vector<GraphLaunch> launches;
+  for (int n = 0; n < 8; ++n) launches.push_back(exec.launch());
+  for (const GraphLaunch& launch : launches) EXPECT_OK(launch.wait());
+  for (const GraphLaunch& launch : launches) EXPECT_TRUE(launch.done());
+  expect_floats(last, 8);
+}
+
+/// The ring holds one launch and a bit: each waits for room, and they cross its end everywhere.
+TEST_P(GraphTest, LaunchesWrapASmallRing) {
+  auto program = load("saxpy");
+  if (!program) return;
+  const auto kind = GetParam() == GraphExecutor::Aql ? QueueKind::Aql : QueueKind::Pm4;
+  const auto compute = make_queue({.kind = kind, .ring_bytes = 4096}),
+             sdma = make_queue({.kind = QueueKind::Sdma, .ring_bytes = 4096});
+  const Allocation x = floats(1), y = floats(0), last = floats(0);
+  Graph graph;
+  for (int n = 0; n < 37; ++n) saxpy(graph, *program, x, y, 1);
+  graph.copy(y, last);
+  GraphOptions with = options();
+  with.queues = {compute.get(), sdma.get()};
+  auto exec = instantiate(graph, with);
+  for (int n = 0; n < 40; ++n) ASSERT_OK(exec.launch().status());
+  EXPECT_OK(exec.launch().wait());
+  expect_floats(last, 37 * 41);
+}
+
+TEST_P(GraphTest, ARefusedLaunchSubmitsNothing) {
+  auto program = load("saxpy");
+  if (!program) return;
+  const Allocation x = floats(1), y = floats(0), z = floats(0);
+  Graph graph;
+  const auto alpha = graph.variable<float>("alpha");
+  graph.kernel(program->kernel("saxpy"), args(x, y, alpha, kCount), 4, 256);
+  const GraphNode copy = graph.copy(*x.slice(0, 2000), *z.slice(0, 2000));
+  auto exec = instantiate(graph);
+  const auto submitted = [&] {
+    std::vector<uint64_t> counts;
+    for (QueueKind kind : {QueueKind::Pm4, QueueKind::Aql, QueueKind::Sdma})
+      counts.push_back((*gpu().default_queue(kind))->submitted());
+    return counts;
+  };
+  const auto before = submitted();
+  EXPECT_ERROR(exec.launch().wait(), StatusCode::InvalidArgument, "alpha");
+  exec.set(alpha, 2.0f);
+  exec.set_buffer(copy, 0, *y.slice(0, 2000));  // what the kernel writes at the same time
+  EXPECT_ERROR(exec.launch().wait(), StatusCode::InvalidArgument, "Node 1 (copy)");
+  EXPECT_EQ(submitted(), before);
+  exec.set_buffer(copy, 0, *x.slice(0, 2000));
+  EXPECT_OK(exec.launch().wait());
+  EXPECT_NE(submitted(), before);
+  expect_floats(y, 2);
+}
+
 TEST_P(GraphTest, GraphsOfSeveralThreadsShareTheQueues) {
   auto program = load("saxpy");
   if (!program) return;
@@ -303,6 +366,14 @@ TEST_P(GraphTest, AFaultStopsThisGraphAndNotItsNeighbours) {
   EXPECT_OK(good_exec.launch().wait());
   EXPECT_OK(good_exec.launch().wait());
   expect_floats(z, 4);
+
+  // The graph itself is none the worse: on queues that run, it runs.
+  const Allocation there = allocate(uint64_t{1} << 21);
+  Graph mended;
+  mended.kernel(faults->kernel("store_at"), args(out, there.gpu_address() + 4096, 3u), 1, 64);
+  mended.copy(*out.slice(0, 2048), *out.slice(2048, 2048));
+  auto mended_exec = instantiate(mended);
+  EXPECT_OK(mended_exec.launch().wait());
 }
 
 }  // namespace

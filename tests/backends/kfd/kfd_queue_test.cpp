@@ -342,6 +342,64 @@ TEST_F(KfdQueueTest, RefusedSubmissionsGiveTheirArgumentsBack) {
   EXPECT_EQ(queue.submitted(), 0u);
 }
 
+/// What a graph launch does: packets for two queues at once. One has no room: the other's ring,
+/// write pointer and doorbell stay as they are, whichever is asked first.
+TEST_F(KfdQueueTest, WhatOneQueueRefusesReachesNone) {
+  const auto open_queue = [&](QueueKind kind) {
+    return device_->create_queue({.kind = kind, .ring_bytes = 4096}).value();
+  };
+  struct Opened {
+    std::unique_ptr<Queue> queue;
+    kfd_ioctl_create_queue_args args;
+  };
+  std::vector<Opened> opened;
+  for (QueueKind kind : {QueueKind::Pm4, QueueKind::Sdma, QueueKind::Pm4, QueueKind::Sdma}) {
+    auto queue = open_queue(kind);
+    opened.push_back({std::move(queue), kernel_->last_queue});
+  }
+  const auto snapshot = [&] {
+    std::vector<std::byte> bytes;
+    const auto append = [&](uint64_t address, size_t count) {
+      const auto* first = reinterpret_cast<const std::byte*>(address);
+      bytes.insert(bytes.end(), first, first + count);
+    };
+    for (const Opened& each : opened) {
+      append(each.args.ring_base_address, each.args.ring_size);
+      append(each.args.write_pointer_address, sizeof(uint64_t));
+    }
+    for (const auto& [address, length] : kernel_->mappings)
+      if (length == abi::kDoorbellSliceBytes) append(reinterpret_cast<uint64_t>(address), length);
+    return bytes;
+  };
+  const auto fence_of = [](Queue& queue) {
+    Submission submission(queue.kind(), GfxFamily::Gfx11);
+    if (queue.kind() == QueueKind::Sdma)
+      SdmaEncoder(submission.commands).signal({.address = 0x1000}, 1);
+    else
+      Pm4Encoder(submission.commands).signal({.address = 0x1000}, 1);
+    return submission;
+  };
+  EXPECT_CALL(*kernel_, relax()).WillRepeatedly(Return(Relax::Stalled));
+  Queue& full = *opened[1].queue;
+  while (fence(full)) {
+  }
+  const std::vector<std::byte> before = snapshot();
+  ASSERT_GT(before.size(), 4 * 4096u) << "the doorbells are among it";
+  for (size_t other : {0, 2, 3}) {
+    Queue& queue = *opened[other].queue;
+    std::vector<QueuedSubmission> submissions;
+    submissions.push_back({&queue, fence_of(queue)});
+    submissions.push_back({&full, fence_of(full)});
+    const auto refused = submit_together(std::move(submissions));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), StatusCode::Deadlock);
+    EXPECT_TRUE(snapshot() == before) << "queue " << other;
+    EXPECT_EQ(queue.submitted(), 0u);
+  }
+  ASSERT_TRUE(fence(*opened[0].queue));
+  EXPECT_FALSE(snapshot() == before) << "a submission shows in what is compared";
+}
+
 TEST_F(KfdQueueTest, BadOptionsNeverReachTheDriver) {
   for (const QueueOptions& options :
        {QueueOptions{.ring_bytes = 1000}, QueueOptions{.ring_bytes = 2048},

@@ -89,7 +89,8 @@ std::string to_string(const NodeSpec& node) {
 /// The spec's buffers and nodes as a Graph and its GraphExec.
 class Run {
  public:
-  Run(const GraphMachine& machine, const GraphSpec& spec) : machine_(machine), spec_(spec) {}
+  Run(const GraphMachine& machine, const GraphSpec& spec, Defect defect)
+      : machine_(machine), spec_(spec), defect_(defect) {}
 
   Result<> open();
   Result<> apply(const ChangeSpec& change);
@@ -108,6 +109,7 @@ class Run {
 
   const GraphMachine& machine_;
   const GraphSpec& spec_;
+  Defect defect_;
   std::vector<Allocation> buffers_;
   Graph graph_;
   std::vector<GraphNode> nodes_;
@@ -118,7 +120,9 @@ Result<> Run::open() {
   const Memory memory = initial_memory(spec_);
   for (uint32_t index = 0; index < spec_.buffers; ++index) {
     Device& owner = device(index % spec_.devices);
-    DOPPEL_ASSIGN(Allocation buffer, owner.allocate(kBufferWords * 4, {.cpu_visible = true}));
+    DOPPEL_ASSIGN(
+        Allocation buffer,
+        owner.allocate(kBufferWords * 4, {.domain = domain_of(spec_, index), .cpu_visible = true}));
     DOPPEL_TRY(owner.write(buffer, memory[index]));
     buffers_.push_back(std::move(buffer));
   }
@@ -139,14 +143,19 @@ Result<GraphNode> Run::record(const NodeSpec& node) {
   GraphNodeOptions options;
   for (uint32_t before : node.after) options.after.push_back(nodes_[before]);
   const MemoryView in = view(node.in, node.words), out = view(node.out, node.words);
+  const bool forgets = defect_ == Defect::ForgetsWrites;
+  const auto written = [&](const AccessedBuffer& declared) {
+    return forgets ? reads(out) : declared;
+  };
   switch (node.kind) {
     case NodeKind::Affine:
       return graph_.kernel(machine_.kernel("affine", node.device),
-                           args(in, writes(out), node.factor, node.addend, node.words), grid(node),
-                           node.workgroup, options);
-    case NodeKind::Accumulate:
-      return graph_.kernel(machine_.kernel("accumulate", node.device), args(in, out, node.words),
+                           args(in, written(writes(out)), node.factor, node.addend, node.words),
                            grid(node), node.workgroup, options);
+    case NodeKind::Accumulate:
+      return graph_.kernel(machine_.kernel("accumulate", node.device),
+                           args(in, written(reads_writes(out)), node.words), grid(node),
+                           node.workgroup, options);
     case NodeKind::Copy:
       options.device = &device(node.device);
       return graph_.copy(in, out, options);
@@ -253,8 +262,11 @@ GraphSpec random_graph(uint64_t seed, uint32_t devices, GraphExecutor executor) 
 }
 
 std::string to_string(const GraphSpec& spec) {
-  std::string text = fmt::format("{} on {} devices, {} buffers\n", to_string(spec.executor),
-                                 spec.devices, spec.buffers);
+  std::string text =
+      fmt::format("{} on {} devices, buffers in", to_string(spec.executor), spec.devices);
+  for (uint32_t buffer = 0; buffer < spec.buffers; ++buffer)
+    text += fmt::format(" {}", doppel::to_string(domain_of(spec, buffer)));
+  text += "\n";
   for (size_t index = 0; index < spec.nodes.size(); ++index) {
     text += fmt::format("  {}: {}", index, to_string(spec.nodes[index]));
     for (uint32_t before : spec.nodes[index].after) text += fmt::format(", after {}", before);
@@ -266,6 +278,12 @@ std::string to_string(const GraphSpec& spec) {
       text += fmt::format("    {}: {}\n", change.node, to_string(change.now));
   }
   return text;
+}
+
+MemoryDomain domain_of(const GraphSpec& spec, uint32_t buffer) {
+  if (buffer < spec.devices) return MemoryDomain::Vram;
+  constexpr MemoryDomain kKinds[] = {MemoryDomain::Gtt, MemoryDomain::Host, MemoryDomain::Vram};
+  return kKinds[(buffer - spec.devices) % std::size(kKinds)];
 }
 
 Memory initial_memory(const GraphSpec& spec) {
@@ -300,8 +318,8 @@ Result<GraphMachine> GraphMachine::open(std::string_view name) {
   return machine;
 }
 
-std::string GraphMachine::check(const GraphSpec& spec, uint32_t* refused) {
-  Run run(*this, spec);
+std::string GraphMachine::check(const GraphSpec& spec, uint32_t* refused, Defect defect) {
+  Run run(*this, spec, defect);
   if (auto opened = run.open(); !opened) return opened.error().to_string();
   Memory expected = initial_memory(spec);
   std::vector<NodeSpec> nodes = spec.nodes;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,12 @@
 #include "core/graph.h"
 #include "core/status.h"
 
+namespace doppel {
+/// How GoogleTest names a test parameter.
+inline void PrintTo(GraphExecutor executor, std::ostream* out) {
+  *out << to_string(executor);
+}
+}  // namespace doppel
 namespace doppel::test {
 
 /// Words [offset, offset + words of the node) of a buffer.
@@ -43,10 +50,13 @@ struct ChangeSpec {
 struct GraphSpec {
   uint32_t devices = 1;
   GraphExecutor executor = GraphExecutor::Pm4Sdma;
-  uint32_t buffers = 4;  // buffer b is on device b % devices
+  uint32_t buffers = 4;  // buffer b belongs to device b % devices
   std::vector<NodeSpec> nodes;
   std::vector<std::vector<ChangeSpec>> launches;  // the first one changes nothing
 };
+
+/// Where a buffer lies: one in the VRAM of each device, then some of every kind.
+MemoryDomain domain_of(const GraphSpec& spec, uint32_t buffer);
 
 inline constexpr uint32_t kBufferWords = 256;
 using Memory = std::vector<std::vector<uint32_t>>;  // by buffer
@@ -60,6 +70,12 @@ Memory initial_memory(const GraphSpec& spec);
 /// Runs nodes one after another.
 void run_in_order(std::span<const NodeSpec> nodes, Memory& memory);
 
+/// A bug of the planner, as if: to see that such a bug is found and shrunk.
+enum class Defect : uint8_t {
+  None,
+  ForgetsWrites,  // kernels' outputs count as inputs, so that edges are missing
+};
+
 /// Devices with the graph tests' kernels loaded.
 class GraphMachine {
  public:
@@ -69,7 +85,8 @@ class GraphMachine {
   /// Runs the graph launch by launch and compares the memory with the oracle after each: returns
   /// what is wrong first, or "". A launch that refuses aliasing buffers is repeated with the old
   /// ones; `refused` counts these.
-  std::string check(const GraphSpec& spec, uint32_t* refused = nullptr);
+  std::string check(const GraphSpec& spec, uint32_t* refused = nullptr,
+                    Defect defect = Defect::None);
 
   std::span<const std::unique_ptr<Device>> devices() const { return devices_; }
   Result<Kernel> kernel(std::string_view name, uint32_t device) const {

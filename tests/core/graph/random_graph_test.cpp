@@ -1,5 +1,6 @@
 // Random graphs on emulated GPUs, against the sequential oracle. DOPPEL_GRAPH_SEEDS sets how many
-// seeds each case runs; a failing one is printed as the smallest graph that still fails.
+// seeds each case runs; a failing one is printed as the smallest graph that still fails. That this
+// works is tested too, with a planner that forgets edges.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ constexpr uint64_t kGraphsPerMachine = 25;
 
 uint64_t seeds() {
   const char* wanted = std::getenv("DOPPEL_GRAPH_SEEDS");
-  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 500;
+  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 2000;
 }
 
 std::string machine_name(uint32_t devices, uint64_t schedule) {
@@ -24,9 +25,9 @@ std::string machine_name(uint32_t devices, uint64_t schedule) {
 }
 
 /// Why the graph is wrong on a fresh machine, or "".
-std::string check_alone(const GraphSpec& spec, uint64_t schedule) {
+std::string check_alone(const GraphSpec& spec, uint64_t schedule, Defect defect = Defect::None) {
   auto machine = GraphMachine::open(machine_name(spec.devices, schedule));
-  return machine ? machine->check(spec) : machine.error().to_string();
+  return machine ? machine->check(spec, nullptr, defect) : machine.error().to_string();
 }
 
 class RandomGraphs : public testing::TestWithParam<std::tuple<uint32_t, GraphExecutor>> {};
@@ -62,6 +63,30 @@ INSTANTIATE_TEST_SUITE_P(, RandomGraphs,
                                "{}Gpu{}{}", std::get<0>(info.param),
                                std::get<0>(info.param) == 1 ? "" : "s",
                                std::get<1>(info.param) == GraphExecutor::Aql ? "Aql" : "Pm4");
+                         });
+
+class DefectivePlanner : public testing::TestWithParam<GraphExecutor> {};
+
+TEST_P(DefectivePlanner, IsFoundAndShrunkToAPairOfNodes) {
+  const auto fails = [](const GraphSpec& spec, uint64_t seed) {
+    return !check_alone(spec, seed, Defect::ForgetsWrites).empty();
+  };
+  uint64_t seed = 0;
+  while (seed < 200 && !fails(random_graph(seed, 2, GetParam()), seed)) ++seed;
+  ASSERT_LT(seed, 200u) << "a planner without the edges of kernels' outputs goes unnoticed";
+  const GraphSpec small =
+      shrink(random_graph(seed, 2, GetParam()),
+             [&](const GraphSpec& candidate) { return fails(candidate, seed); });
+  EXPECT_EQ(small.nodes.size(), 2u) << to_string(small);
+  EXPECT_THAT(to_string(small),
+              testing::AllOf(testing::HasSubstr("  0: "), testing::HasSubstr("  1: ")));
+  EXPECT_EQ(check_alone(small, seed), "") << "the planner as it is orders the two";
+}
+
+INSTANTIATE_TEST_SUITE_P(, DefectivePlanner,
+                         testing::Values(GraphExecutor::Pm4Sdma, GraphExecutor::Aql),
+                         [](const auto& info) {
+                           return info.param == GraphExecutor::Aql ? "Aql" : "Pm4";
                          });
 
 /// The shrinker itself: a "failure" with a known smallest cause.

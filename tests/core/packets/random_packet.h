@@ -28,6 +28,12 @@ inline uint64_t random_value(const packets::Field& field, const packets::FieldLo
   return value - value % field.align;
 }
 
+/// Whether the field is of the packet's header, which says what the packet is: builders write it.
+inline bool is_header(const packets::Field& field, const packets::FieldLocation& location) {
+  return location.dword == 0 && (field.name == "sub_op" || field.name == "predicate" ||
+                                 field.name == "shader_type" || field.name == "reset_filter_cam");
+}
+
 /// A packet of the row with every field that it has at random; selectors first, so that the fields
 /// which depend on them fit. `tries` of SDMA's counts are small.
 inline std::vector<uint32_t> random_packet(const packets::PacketRow& row, GfxFamily family,
@@ -39,11 +45,8 @@ inline std::vector<uint32_t> random_packet(const packets::PacketRow& row, GfxFam
   auto fill = [&](bool conditional) {
     for (const Field& field : row.fields) {
       const FieldLocation& location = field.columns.in(family);
-      const bool header =
-          location.dword == 0 && (field.name == "sub_op" || field.name == "predicate" ||
-                                  field.name == "shader_type" || field.name == "reset_filter_cam");
-      if (!location.present() || header || location.end_dword() > dwords.size() ||
-          (field.applies != nullptr) != conditional ||
+      if (!location.present() || is_header(field, location) ||
+          location.end_dword() > dwords.size() || (field.applies != nullptr) != conditional ||
           (field.applies && !field.applies(dwords, family))) {
         continue;
       }

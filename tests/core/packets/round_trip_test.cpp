@@ -1,7 +1,11 @@
 // Properties of every row on every family, with random packets: what a builder makes decodes to the
 // same fields, and no bit of a packet can change without the decoder or the validator noticing.
+#include <set>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/command_stream.h"
 #include "core/packets/dump.h"
 #include "tests/core/packets/random_packet.h"
 
@@ -37,6 +41,57 @@ TEST(RoundTrip, DecodedPacketsEncodeToTheSameDwords) {
       ASSERT_EQ(test::rebuild(packet), dwords) << dump(packet);
     }
   });
+}
+
+/// Which fields the packet has, and its size: what a patch must not change.
+std::string shape(const Packet& packet) {
+  std::string text = packet.name() + " " + std::to_string(packet.size);
+  for (const FieldText& field : describe_fields(packet))
+    text += " " + std::string(field.field->name);
+  return text;
+}
+
+// decode(patched) == encode(fresh), for every field of every packet: a Patch changes that field
+// alone, and the packet is then what the builder makes of the decoded fields.
+TEST(RoundTrip, APatchedFieldIsAsEncodedAfresh) {
+  Prng prng(5);
+  size_t patched_fields = 0;
+  std::set<std::string> selectors;
+  for_each_row([&](const PacketRow& row, GfxFamily family) {
+    for (const Field& field : row.fields) {
+      const FieldLocation& location = field.columns.in(family);
+      bool is_patched = false;
+      for (int round = 0; round < 20; ++round) {
+        std::vector<uint32_t> dwords = test::random_packet(row, family, prng);
+        const Packet packet = next_packet(row.language, dwords, family);
+        if (!has_field(packet, field) || test::is_header(field, location)) continue;
+        const std::string before = shape(packet);
+        std::vector<FieldText> expected = describe_fields(packet);
+        const uint64_t value = test::random_value(field, location, family, prng);
+
+        Patch<uint64_t>(0, location).set(dwords, value);
+        const Packet patched = next_packet(row.language, dwords, family);
+        if (shape(patched) != before) {
+          selectors.insert(std::string(row.name) + "." + std::string(field.name));
+          continue;
+        }
+        is_patched = true;
+        const std::vector<FieldText> actual = describe_fields(patched);
+        for (size_t i = 0; i < actual.size(); ++i)
+          ASSERT_EQ(actual[i].value, actual[i].field == &field ? value : expected[i].value)
+              << field.name << " changes " << actual[i].field->name;
+        ASSERT_EQ(test::rebuild(patched), dwords) << field.name << "\n" << dump(patched);
+      }
+      patched_fields += is_patched;
+    }
+  });
+  EXPECT_GT(patched_fields, 1000u);
+  // Fields that decide which others there are, or how long the packet is: never patched alone.
+  EXPECT_THAT(
+      selectors,
+      testing::ElementsAre("COPY_DATA.dst_sel", "COPY_DATA.src_sel", "COPY_LINEAR.cpv", "NOP.count",
+                           "POLL_REGMEM.mem_poll", "WAIT_REG_MEM.mem_space",
+                           "WAIT_REG_MEM.operation", "WRITE_DATA.dst_sel", "WRITE_UNTILED.count"));
 }
 
 /// Everything that the decoder sees in a packet, as text.
