@@ -19,6 +19,7 @@
 
 #include "backends/open_device.h"
 #include "tests/core/graph/random_graph.h"
+#include "tests/paths.h"
 
 namespace {
 
@@ -143,8 +144,7 @@ void Endurance::open() {
   devices_ = *std::move(devices);
   for (uint32_t gpu = 0; gpu < count; ++gpu) {
     Device& device = *devices_[gpu];
-    programs_.push_back(*device.load_program(std::filesystem::path(
-        fmt::format("{}/kernels/graph_kernels.gfx1100.co", DOPPEL_BINARY_DIR))));
+    programs_.push_back(*device.load_program(kernel_file("graph_kernels.gfx1100.co")));
     Member member;
     member.device = &device;
     for (int input = 0; input < kInputs; ++input) {
