@@ -57,9 +57,8 @@ TEST_F(MultiGpuTest, SignalsOrderQueuesOfTwoDevices) {
 class MultiGpuGraphTest : public MultiGpuTest, public ::testing::WithParamInterface<GraphExecutor> {
  protected:
   Program load(size_t gpu_index) {
-    const auto file = "saxpy." + std::string(gpu(gpu_index).target().name) + ".co";
-    auto program =
-        gpu(gpu_index).load_program(std::filesystem::path(DOPPEL_BINARY_DIR) / "kernels" / file);
+    auto program = gpu(gpu_index).load_program(
+        test::kernel_file("saxpy." + std::string(gpu(gpu_index).target().name) + ".co"));
     EXPECT_OK(program);
     return *std::move(program);
   }
