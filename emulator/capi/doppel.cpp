@@ -62,8 +62,7 @@ Result<> check(const doppel_launch& launch) {
   };
   if (launch.code == nullptr || launch.code_size == 0) return invalid("There is no code.");
   if (launch.code_kind != DOPPEL_CODE_OBJECT && launch.code_kind != DOPPEL_CODE_RAW) {
-    return invalid(
-        fmt::format("The kind of code is unknown ({}).", static_cast<int>(launch.code_kind)));
+    return invalid(fmt::format("The kind of code is unknown ({}).", launch.code_kind));
   }
   if (launch.ranges == nullptr && launch.range_count != 0) {
     return invalid(fmt::format("There are {} ranges at a null pointer.", launch.range_count));

@@ -56,7 +56,7 @@ typedef struct doppel_launch {
   size_t struct_size;  // sizeof(doppel_launch)
 
   const char* target;  // "gfx1100". May be NULL for a code object, which names its own.
-  doppel_code_kind code_kind;
+  uint32_t code_kind;  // a doppel_code_kind
   const void* code;
   size_t code_size;    // bytes
   const char* kernel;  // code objects: its name; NULL if there is only one

@@ -55,6 +55,7 @@ uint32_t pack_small(SmallFloat format, float value) {
   if (!format.has_sign && value < 0) return 0;
   const double magnitude = std::fabs(static_cast<double>(value));
   if (magnitude == 0) return sign_bit;
+  if (std::isinf(magnitude)) return sign_bit | infinity;
   const int exponent = std::max(std::ilogb(magnitude), 1 - format.bias());
   const double scaled = std::ldexp(magnitude, format.mantissa_bits - exponent);
   const auto rounded = static_cast<uint64_t>(std::nearbyint(scaled));

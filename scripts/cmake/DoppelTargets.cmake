@@ -43,6 +43,9 @@ function(doppel_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} doppel_test_paths doppel_options GTest::gmock
                                         GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  if(DOPPEL_SANITIZE)  # what is tested stays optimised; instrumented tests take minutes to optimise
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()
 

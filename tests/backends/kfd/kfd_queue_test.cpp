@@ -178,13 +178,14 @@ TEST_F(KfdQueueTest, SubmissionEndsInAMarkerAndMovesThePointer) {
 TEST_F(KfdQueueTest, FullRingWaitsForItsReader) {
   Queue& queue = make(QueueKind::Sdma);  // 1,024 dwords; a submission is 4 + 4 + 4 + 2
   for (int count = 0; count < 73; ++count) ASSERT_TRUE(fence(queue));
-  int turns = 0;
-  EXPECT_CALL(*kernel_, relax()).WillRepeatedly([&] {
-    if (++turns == 3) std::atomic_ref(pointers().read_dispatch_id).store(write_pointer());
+  // Outlives the test's body: the queue's destructor waits as well.
+  const auto turns = std::make_shared<int>(0);
+  EXPECT_CALL(*kernel_, relax()).WillRepeatedly([this, turns] {
+    if (++*turns == 3) std::atomic_ref(pointers().read_dispatch_id).store(write_pointer());
     return Relax::Again;
   });
   EXPECT_TRUE(fence(queue));
-  EXPECT_EQ(turns, 3);
+  EXPECT_EQ(*turns, 3);
 }
 
 TEST_F(KfdQueueTest, FullRingThatNobodyReadsIsReported) {

@@ -138,7 +138,7 @@ TEST_P(VectorAdd, RefusesLaunchesThatMakeNoSense) {
   on_.launch.code = nullptr;
   refuses(DOPPEL_INVALID_ARGUMENT, "no code");
   on_.launch = good;
-  on_.launch.code_kind = static_cast<doppel_code_kind>(7);
+  on_.launch.code_kind = 7;
   refuses(DOPPEL_INVALID_ARGUMENT, "kind of code");
   on_.launch = good;
   on_.launch.grid[1] = 0;
