@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/device.h"
+#include "tests/paths.h"
 #include "tools/exec/lds_banks.h"
 #include "tools/exec/sandbox.h"
 
@@ -86,9 +87,7 @@ TEST(LdsBanks, TheBusiestBankDecides) {
 class ExecTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<Outcome> run(const std::string& stem, LaunchSpec spec) {
-    const auto path =
-        std::filesystem::path(DOPPEL_BINARY_DIR) / "kernels" / (stem + "." + GetParam() + ".co");
-    const auto file = read_file(path);
+    const auto file = read_file(test::kernel_file(stem + "." + GetParam() + ".co"));
     if (!file) throw std::runtime_error(file.error().to_string());
     std::istringstream commands(script_);
     std::ostringstream output;
