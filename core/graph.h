@@ -197,6 +197,8 @@ struct GraphNodeProfile {
   QueueKind queue = QueueKind::Pm4;
   double start_ns = 0;
   double end_ns = 0;
+  /// Nodes on other queues whose signals this one waited for; queue order says the rest.
+  std::vector<uint32_t> waits_for;
 };
 
 /// The commands that a queue gets for every launch.

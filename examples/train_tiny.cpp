@@ -9,6 +9,7 @@
 // (--backend mock:gfx1100, the default) and on a card (--backend kfd:0).
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 
 #include "backends/open_device.h"
 #include "core/graph.h"
+#include "core/graph/timeline.h"
 #include "core/prng.h"
 #include "examples/train_tiny_shape.h"
 
@@ -35,6 +37,7 @@ struct Options {
   std::string executor = "auto";
   uint32_t steps = 100;
   bool profile = false;
+  std::string timeline;  // a file
 };
 
 const std::map<std::string, GraphExecutor> kExecutors = {
@@ -260,6 +263,14 @@ void print_profile(const std::vector<GraphNodeProfile>& profile) {
                (node.start_ns - origin) / 1e3, (node.end_ns - origin) / 1e3);
 }
 
+Result<> write_timeline(const std::string& path, const std::vector<GraphNodeProfile>& profile) {
+  std::ofstream file(path);
+  file << timeline_json({{{.name = "last step", .nodes = profile}}});
+  file.close();
+  if (file) return {};
+  return error(StatusCode::System, fmt::format("The timeline can't be written ({}).", path));
+}
+
 Result<> run(const Options& options) {
   DOPPEL_ASSIGN(const auto gpu, open_device(options.backend));
   DOPPEL_ASSIGN(
@@ -293,7 +304,7 @@ Result<> run(const Options& options) {
   if (!options.profile) return {};
   DOPPEL_ASSIGN(const auto profile, trainer.profile());
   print_profile(profile);
-  return {};
+  return options.timeline.empty() ? Result<>() : write_timeline(options.timeline, profile);
 }
 
 }  // namespace
@@ -310,7 +321,9 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1u, 1u << 20));
   app.add_flag("--profile", options.profile, "Show when each node of the last step ran");
+  app.add_option("--timeline", options.timeline, "Write that to a file for ui.perfetto.dev");
   CLI11_PARSE(app, argc, argv);
+  options.profile |= !options.timeline.empty();
   if (options.backend == "kfd") options.backend = "kfd:0";
   if (options.backend == "mock") options.backend = "mock:gfx1100";
   if (const Result<> outcome = run(options); !outcome) {

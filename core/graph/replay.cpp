@@ -307,12 +307,16 @@ Result<std::vector<GraphNodeProfile>> Replay::profile() const {
     DOPPEL_ASSIGN(const ClockFit clock, queue.device->clock_fit());
     for (StepIndex index : queue.steps) {
       const NodeId node = plan_.steps[index].node;
+      std::vector<NodeId> waits_for;
+      for (StepIndex producer : plan_.steps[index].waits)
+        waits_for.push_back(plan_.steps[producer].node);
       profiles[node] = {.node = node,
                         .name = definition_.nodes[node].name,
                         .device = queue.device,
                         .queue = queue.kind,
                         .start_ns = clock.to_host_ns(ticks[index].start),
-                        .end_ns = clock.to_host_ns(ticks[index].end)};
+                        .end_ns = clock.to_host_ns(ticks[index].end),
+                        .waits_for = std::move(waits_for)};
     }
   }
   return profiles;

@@ -111,6 +111,7 @@ TEST_P(MultiGpuGraphTest, PingPongIsOrderedAndProfiledInOneClock) {
     EXPECT_GT((*profile)[node].start_ns, 0);
     EXPECT_LE((*profile)[node].start_ns, (*profile)[node].end_ns);
     if (node == 0) continue;
+    EXPECT_EQ((*profile)[node].waits_for, std::vector{static_cast<uint32_t>(node) - 1});
     EXPECT_LE((*profile)[node - 1].end_ns, (*profile)[node].start_ns) << node;
   }
 }
