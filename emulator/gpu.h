@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "core/target.h"
+#include "emulator/dispatch/dispatcher.h"
 #include "emulator/fault.h"
 #include "emulator/memory/gpu_vm.h"
 
@@ -21,8 +22,8 @@ struct GpuConfig {
   uint32_t compute_units = 96;
   uint32_t sdma_engines = 2;
   uint32_t shader_engines = 6;
-  uint64_t instruction_budget = uint64_t{1} << 40;  // per dispatch
-  uint32_t workers = 1;                             // host threads for workgroups
+  uint64_t instruction_budget = kDefaultInstructionBudget;  // per dispatch
+  uint32_t workers = 1;                                     // host threads for workgroups
 };
 
 enum class QueueKind : uint8_t { Pm4, Aql, Sdma };

@@ -16,6 +16,7 @@
 #include "backends/kfd/queue_buffers.h"
 #include "core/status.h"
 #include "core/target.h"
+#include "emulator/dispatch/dispatcher.h"
 
 namespace doppel::mock {
 
@@ -99,6 +100,7 @@ struct MachineProfile {
   uint64_t host_memory_bytes = uint64_t{64} << 30;
   uint32_t host_cores = 16;
   uint32_t workers = 1;  // host threads that run workgroups
+  uint64_t instruction_budget = emu::kDefaultInstructionBudget;  // wave-instructions per dispatch
   uint32_t kfd_minor_version = 14;
 };
 
@@ -109,8 +111,8 @@ std::vector<std::string_view> device_profile_names();
 Result<DeviceProfile> find_device_profile(std::string_view name);
 
 /// Parses "[mock:]MODEL[,key=value]...". Keys: cu, vram (with KiB/MiB/GiB), count (1..8), seed,
-/// sdma (engines), workers, bar (large|small), memory (of the host), kfd (ABI version, 1.14).
-/// InvalidArgument names the part that is wrong.
+/// sdma (engines), workers, instructions (that a dispatch may execute), bar (large|small), memory
+/// (of the host), kfd (ABI version, 1.14). InvalidArgument names the part that is wrong.
 Result<MachineProfile> parse_machine(std::string_view specification);
 
 }  // namespace doppel::mock

@@ -31,6 +31,7 @@ emu::GpuConfig engine_config(const DeviceProfile& gpu, const MachineProfile& mac
   config.sdma_engines = gpu.sdma_engines + gpu.sdma_xgmi_engines;
   config.shader_engines = gpu.shader_engines;
   config.workers = machine.workers;
+  config.instruction_budget = machine.instruction_budget;
   return config;
 }
 

@@ -101,6 +101,8 @@ Result<> apply(Settings& settings, std::string_view key, std::string_view value)
   if (key == "seed") return set_number(key, value, 0, UINT64_MAX, settings.machine.seed);
   if (key == "sdma") return set_number(key, value, 1, 8, gpu.sdma_engines);
   if (key == "workers") return set_number(key, value, 1, 256, settings.machine.workers);
+  if (key == "instructions")
+    return set_number(key, value, 1, UINT64_MAX, settings.machine.instruction_budget);
   if (key == "kfd") {
     if (!value.starts_with("1.")) return bad_setting(key, value, "not 1.MINOR");
     return set_number(key, value.substr(2), 11, 18, settings.machine.kfd_minor_version);
@@ -113,7 +115,7 @@ Result<> apply(Settings& settings, std::string_view key, std::string_view value)
   }
   return error(StatusCode::InvalidArgument,
                fmt::format("The GPU specification has an unknown setting ({}); known are cu, vram, "
-                           "count, seed, sdma, workers, bar, memory and kfd.",
+                           "count, seed, sdma, workers, instructions, bar, memory and kfd.",
                            key));
 }
 

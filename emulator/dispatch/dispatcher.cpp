@@ -234,7 +234,8 @@ struct Dispatcher::Impl {
       break;
     }
     fault.kind = FaultKind::InstructionBudget;
-    fault.message = fmt::format("The dispatch runs longer than allowed ({} wave-instructions).",
+    fault.message = fmt::format("The dispatch never ends, or needs more wave-instructions than the "
+                                "device allows ({}; setting \"instructions\").",
                                 options.instruction_budget);
     state = DispatchState::Faulted;
   }

@@ -18,9 +18,13 @@
 
 namespace doppel::emu {
 
+/// Wave-instructions that a dispatch may execute: a minute or two of one core, so that a kernel
+/// that never ends is a fault within a test's patience.
+inline constexpr uint64_t kDefaultInstructionBudget = uint64_t{1} << 33;
+
 struct DispatcherOptions {
-  uint64_t instruction_budget = uint64_t{1} << 40;  // wave-instructions a dispatch may execute
-  uint32_t workers = 1;                             // host threads that run workgroups
+  uint64_t instruction_budget = kDefaultInstructionBudget;
+  uint32_t workers = 1;  // host threads that run workgroups
 };
 
 struct DispatchCounters {

@@ -12,7 +12,7 @@ namespace {
 TEST(MachineProfile, ParsesEverySetting) {
   auto machine = parse_machine(
       "mock:gfx1030,cu=8,vram=512MiB,count=3,seed=7,sdma=1,workers=2,bar=small,memory=8GiB,kfd=1."
-      "17");
+      "17,instructions=9000");
   ASSERT_TRUE(machine.has_value()) << machine.error().to_string();
   ASSERT_EQ(machine->gpus.size(), 3u);
   const DeviceProfile& gpu = machine->gpus[2];
@@ -23,6 +23,7 @@ TEST(MachineProfile, ParsesEverySetting) {
   EXPECT_FALSE(gpu.large_bar);
   EXPECT_EQ(machine->seed, 7u);
   EXPECT_EQ(machine->workers, 2u);
+  EXPECT_EQ(machine->instruction_budget, 9000u);
   EXPECT_EQ(machine->host_memory_bytes, uint64_t{8} << 30);
   EXPECT_EQ(machine->kfd_minor_version, 17u);
 }
