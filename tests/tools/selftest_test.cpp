@@ -346,7 +346,7 @@ Break alias_pages(uint64_t bytes) {
 /// No register page for flushing, and after the interrupt step nothing runs.
 Break break_host_flush() {
   return [](FailingKernel& kernel) {
-    kernel.before_ioctl = [&kernel](unsigned long number, void* argument) -> std::optional<int> {
+    kernel.before_ioctl = [](unsigned long number, void* argument) -> std::optional<int> {
       if (number == AMDKFD_IOC_ALLOC_MEMORY_OF_GPU &&
           (static_cast<kfd_ioctl_alloc_memory_of_gpu_args*>(argument)->flags &
            KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) != 0)
