@@ -24,6 +24,7 @@ struct GpuConfig {
   uint32_t shader_engines = 6;
   uint64_t instruction_budget = kDefaultInstructionBudget;  // per dispatch
   uint32_t workers = 1;                                     // host threads for workgroups
+  isa::Coverage* coverage = nullptr;  // counts what kernels execute; nullptr: nobody
 };
 
 enum class QueueKind : uint8_t { Pm4, Aql, Sdma };

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/isa/coverage.h"
 #include "tools/commands.h"
 #include "tools/vectors/replay.h"
 #include "tools/vectors/vector_set.h"
@@ -64,6 +65,7 @@ struct Options {
   std::string json_path;
   uint32_t workers = 1;
   uint32_t repeat = 3;
+  std::string coverage_path;
 };
 
 struct Total {
@@ -84,10 +86,13 @@ void print_header() {
 }
 
 // One kernel: a line of text, and its row.
-Json bench(const CapturedKernel& kernel, const Options& options, Total& total) {
+Json bench(const CapturedKernel& kernel, const Options& options, isa::Coverage* coverage,
+           Total& total) {
   const SteadyClock clock;
-  const KernelOutcome outcome =
-      replay(kernel, {.workers = options.workers, .repeat = options.repeat, .clock = &clock});
+  const KernelOutcome outcome = replay(kernel, {.workers = options.workers,
+                                                .repeat = options.repeat,
+                                                .clock = &clock,
+                                                .coverage = coverage});
   Json row = {{"kernel", kernel.name}, {"outputs_match", outcome.passed()}};
   if (!outcome.passed()) {
     ++total.failed;
@@ -126,6 +131,7 @@ int run(const Options& options) {
     fmt::print(stderr, "doppel bench-kernels: {}\n", sets.error().to_string());
     return 2;
   }
+  isa::Coverage coverage;
   Total total;
   Json rows = Json::array();
   print_header();
@@ -134,7 +140,8 @@ int run(const Options& options) {
     if (kernels == nullptr) continue;
     for (const CapturedKernel& kernel : *kernels) {
       if (kernel.name.find(options.filter) == std::string::npos) continue;
-      rows.push_back(bench(kernel, options, total));
+      rows.push_back(
+          bench(kernel, options, options.coverage_path.empty() ? nullptr : &coverage, total));
     }
   }
   if (rows.empty()) {
@@ -164,6 +171,12 @@ int run(const Options& options) {
       return 2;
     }
   }
+  if (!options.coverage_path.empty()) {
+    if (auto written = coverage.write(options.coverage_path); !written) {
+      fmt::print(stderr, "doppel bench-kernels: {}\n", written.error().message());
+      return 2;
+    }
+  }
   return total.failed == 0 ? 0 : 1;
 }
 
@@ -179,6 +192,7 @@ void add_bench_kernels(CLI::App& app, int& status) {
       ->check(CLI::Range(1, 256));
   command->add_option("--repeat", options->repeat, "Launches of each kernel; the best counts")
       ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--isa-coverage", options->coverage_path, kCoverageHelp);
   command->add_option("--json", options->json_path, "Also write the figures to this file");
   command->callback([options, &status] { status = run(*options); });
 }

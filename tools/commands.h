@@ -9,6 +9,10 @@ class App;
 
 namespace doppel::tools {
 
+/// Of --isa-coverage, which several commands have.
+inline constexpr const char* kCoverageHelp =
+    "Write which instructions were executed to this file (.json: JSON, \"-\": standard output)";
+
 void add_bench_kernels(CLI::App& app, int& status);
 void add_decode(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);

@@ -29,6 +29,7 @@ struct Options {
   std::string gpu = "gfx1100";
   std::string count;
   std::string seed;
+  std::string coverage_path;
   std::vector<std::string> command;
 };
 
@@ -67,6 +68,10 @@ Result<> prepare(const Options& options) {
   prepend_preload(library);
   setenv("DOPPEL_GPU", gpu.c_str(), 1);
   setenv("DOPPEL_ROOT", directory.c_str(), 1);
+  if (!options.coverage_path.empty()) {
+    // The program may change its directory.
+    setenv("DOPPEL_ISA_COVERAGE", std::filesystem::absolute(options.coverage_path).c_str(), 1);
+  }
   return {};
 }
 
@@ -95,6 +100,9 @@ void add_run(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option("--count", options->count, "Number of GPUs (1 to 8)");
   command->add_option("--seed", options->seed, "Seed of the scheduler");
+  command->add_option("--isa-coverage", options->coverage_path,
+                      "Write which instructions were executed to this file when a program exits "
+                      "(.json: JSON)");
   command->add_option("command", options->command, "The program and its arguments, after --")
       ->required();
   command->callback([options, &status] { status = run(*options); });

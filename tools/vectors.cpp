@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/isa/coverage.h"
 #include "emulator/isa/encoding.h"
 #include "tools/commands.h"
 #include "tools/vectors/instruction_text.h"
@@ -29,11 +30,13 @@ struct Options {
   std::string json_path;
   uint32_t workers = 1;
   bool hardware_only = false;
+  std::string coverage_path;
 };
 
 class Replayer {
  public:
-  explicit Replayer(const Options& options) : options_(options) {}
+  Replayer(const Options& options, isa::Coverage* coverage)
+      : options_(options), coverage_(coverage) {}
 
   void run(const VectorSet& set) {
     const std::string set_name = set.path.filename().string();
@@ -71,7 +74,7 @@ class Replayer {
   }
 
   void run_one(const std::string& set_name, const IsaCase& isa_case) {
-    const CaseOutcome outcome = replay(isa_case);
+    const CaseOutcome outcome = replay(isa_case, coverage_);
     Json row = {{"set", set_name}, {"id", isa_case.id}, {"name", isa_case.name}};
     std::string why;
     if (outcome.fault) {
@@ -96,7 +99,8 @@ class Replayer {
 
   void run_one(const std::string& set_name, const CapturedKernel& kernel) {
     const KernelOutcome outcome =
-        replay(kernel, {.workers = options_.workers, .repeat = 1, .clock = nullptr});
+        replay(kernel,
+               {.workers = options_.workers, .repeat = 1, .clock = nullptr, .coverage = coverage_});
     Json row = {{"set", set_name}, {"name", kernel.name}};
     std::string why;
     if (outcome.fault) {
@@ -133,6 +137,7 @@ class Replayer {
   }
 
   const Options& options_;
+  isa::Coverage* coverage_;
   uint32_t passed_ = 0;
   uint32_t failed_ = 0;
   std::map<std::string, uint32_t> not_executed_;
@@ -140,7 +145,8 @@ class Replayer {
 };
 
 int run(const Options& options) {
-  Replayer replayer(options);
+  isa::Coverage coverage;
+  Replayer replayer(options, options.coverage_path.empty() ? nullptr : &coverage);
   for (const std::string& path : options.paths) {
     auto sets = load_vector_sets(path);
     if (!sets) {
@@ -154,6 +160,12 @@ int run(const Options& options) {
     file << replayer.to_json().dump(1) << '\n';
     if (!file.flush()) {
       fmt::print(stderr, "doppel vectors: The file can't be written ({}).\n", options.json_path);
+      return 2;
+    }
+  }
+  if (!options.coverage_path.empty()) {
+    if (auto written = coverage.write(options.coverage_path); !written) {
+      fmt::print(stderr, "doppel vectors: {}\n", written.error().message());
       return 2;
     }
   }
@@ -177,6 +189,7 @@ void add_vectors(CLI::App& app, int& status) {
   command->add_option("--json", options->json_path, "Also write every result to this file");
   command->add_option("--workers", options->workers, "Host threads for captured kernels")
       ->check(CLI::Range(1, 256));
+  command->add_option("--isa-coverage", options->coverage_path, kCoverageHelp);
   command->add_flag("--hardware", options->hardware_only,
                     "Only instruction cases that real hardware has confirmed");
   command->callback([options, &status] { status = run(*options); });

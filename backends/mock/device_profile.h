@@ -99,8 +99,9 @@ struct MachineProfile {
   uint64_t seed = 1;
   uint64_t host_memory_bytes = uint64_t{64} << 30;
   uint32_t host_cores = 16;
-  uint32_t workers = 1;  // host threads that run workgroups
+  uint32_t workers = 1;                                          // host threads that run workgroups
   uint64_t instruction_budget = emu::kDefaultInstructionBudget;  // wave-instructions per dispatch
+  isa::Coverage* coverage = nullptr;  // counts what kernels execute; outlives the machine
   uint32_t kfd_minor_version = 14;
 };
 

@@ -32,6 +32,7 @@ emu::GpuConfig engine_config(const DeviceProfile& gpu, const MachineProfile& mac
   config.shader_engines = gpu.shader_engines;
   config.workers = machine.workers;
   config.instruction_budget = machine.instruction_budget;
+  config.coverage = machine.coverage;
   return config;
 }
 

@@ -41,7 +41,7 @@ CompletionKind completion_kind(ComputePipe::Completion::What what) {
 CommandProcessor::CommandProcessor(GpuContext& gpu, const QueueConfig& config, InterruptSink* sink)
     : StreamQueue(gpu, config, sink, {.reports_position = config.kind != QueueKind::Aql}),
       registers_(gpu.config),
-      pipe_(gpu, ref(), {gpu.config.instruction_budget, gpu.config.workers}),
+      pipe_(gpu, ref(), {gpu.config.instruction_budget, gpu.config.workers, gpu.config.coverage}),
       pm4_(make_context(gpu, config, sink, port_, registers_, pipe_, in_flight_)),
       aql_(make_context(gpu, config, sink, port_, registers_, pipe_, in_flight_),
            config.read_pointer) {}

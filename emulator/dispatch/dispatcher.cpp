@@ -1,25 +1,18 @@
 #include "emulator/dispatch/dispatcher.h"
 
-#include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <list>
-#include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "core/assert.h"
 #include "emulator/dispatch/rsrc.h"
-#include "emulator/dispatch/workgroup.h"
+#include "emulator/dispatch/worker.h"
+#include "emulator/dispatch/worker_pool.h"
+#include "emulator/isa/coverage.h"
 
 namespace doppel::emu {
 namespace {
 
-/// Instructions a workgroup executes before another one is taken up beside it; a workgroup that
-/// waits for another's memory thus cannot stop the dispatch.
-constexpr uint64_t kWorkgroupTurn = 1 << 20;
-constexpr size_t kResidentWorkgroups = 64;  // per worker
 constexpr size_t kCachedPrograms = 64;
 
 Fault bad_dispatch(std::string message) {
@@ -30,101 +23,6 @@ Fault bad_dispatch(std::string message) {
 }
 
 }  // namespace
-
-/// Runs workgroups on one thread.
-class Worker {
- public:
-  void begin(const Launch& launch, uint32_t first_scratch_slot, const Clock& clock) {
-    launch_ = &launch;
-    first_scratch_slot_ = first_scratch_slot;
-    context_.vm = launch.dispatch.vm;
-    context_.clock = &clock;
-    context_.log = launch.dispatch.log;
-    context_.tlb = tlb_.data();
-    tlb_.fill({});
-    resident_.clear();
-    executed = 0;
-    faulted = nullptr;
-  }
-
-  /// Runs until `budget` instructions are executed or nothing is left.
-  void run(uint64_t budget, std::atomic<uint64_t>& next_workgroup, std::atomic<bool>& stop,
-           uint64_t* executed_per_row) {
-    uint64_t left = budget;
-    while (left != 0 && !stop.load(std::memory_order_relaxed)) {
-      Workgroup* workgroup = take(next_workgroup);
-      if (workgroup == nullptr) return;
-      const uint64_t done = workgroup->run(std::min(left, kWorkgroupTurn), executed_per_row);
-      executed += done;
-      left -= std::min(left, done);
-      settle(*workgroup, stop);
-    }
-  }
-
-  bool idle() const { return resident_.empty(); }
-  Workgroup* first_resident() { return resident_.empty() ? nullptr : resident_.front().get(); }
-
-  uint64_t executed = 0;
-  DispatchCounters counters;
-  Workgroup* faulted = nullptr;
-
- private:
-  /// The workgroup to run: the one in front, or a new one if every resident had its turn.
-  Workgroup* take(std::atomic<uint64_t>& next_workgroup) {
-    const bool may_add = resident_.empty() || (turns_since_add_ >= resident_.size() && room());
-    if (may_add) {
-      const uint64_t linear = next_workgroup.fetch_add(1, std::memory_order_relaxed);
-      if (linear < launch_->workgroups()) {
-        std::unique_ptr<Workgroup> workgroup = recycle();
-        workgroup->launch(*launch_, linear, scratch_slot(), context_);
-        ++counters.workgroups;
-        counters.waves += workgroup->wave_count();
-        resident_.push_front(std::move(workgroup));
-        turns_since_add_ = 0;
-      }
-    }
-    return resident_.empty() ? nullptr : resident_.front().get();
-  }
-
-  /// Without private memory any number may be resident; with it, one per share of the ring.
-  bool room() const {
-    return resident_.size() < (launch_->dispatch.scratch_waves == 0 ? kResidentWorkgroups : 1);
-  }
-  uint32_t scratch_slot() const { return first_scratch_slot_; }
-
-  std::unique_ptr<Workgroup> recycle() {
-    if (spare_.empty()) return std::make_unique<Workgroup>();
-    std::unique_ptr<Workgroup> workgroup = std::move(spare_.back());
-    spare_.pop_back();
-    return workgroup;
-  }
-
-  void settle(Workgroup& workgroup, std::atomic<bool>& stop) {
-    switch (workgroup.state()) {
-      case WorkgroupState::Done:
-        spare_.push_back(std::move(resident_.front()));
-        resident_.pop_front();
-        break;
-      case WorkgroupState::Faulted:
-        faulted = &workgroup;
-        stop.store(true, std::memory_order_relaxed);
-        break;
-      case WorkgroupState::Running:
-        resident_.push_back(std::move(resident_.front()));
-        resident_.pop_front();
-        ++turns_since_add_;
-        break;
-    }
-  }
-
-  const Launch* launch_ = nullptr;
-  uint32_t first_scratch_slot_ = 0;
-  ExecutionContext context_;
-  std::array<TlbEntry, isa::kTlbEntries> tlb_{};
-  std::deque<std::unique_ptr<Workgroup>> resident_;
-  std::vector<std::unique_ptr<Workgroup>> spare_;
-  size_t turns_since_add_ = 0;
-};
 
 struct Dispatcher::Impl {
   struct CachedProgram {
@@ -141,9 +39,9 @@ struct Dispatcher::Impl {
   DispatchState state = DispatchState::Idle;
   Fault fault;
   DispatchCounters finished;  // of earlier dispatches
-  std::atomic<uint64_t> next_workgroup{0};
-  std::atomic<bool> stop{false};
+  WorkSource source;
   std::vector<std::unique_ptr<Worker>> workers;
+  WorkerPool pool;
   uint32_t active_workers = 1;
   std::list<CachedProgram> programs;  // most recently used first
 
@@ -187,37 +85,33 @@ struct Dispatcher::Impl {
     }
   }
 
+  /// `instructions` for each worker.
   void run_workers(uint64_t instructions) {
     if (active_workers == 1) {
-      workers[0]->run(instructions, next_workgroup, stop, nullptr);
-      return;
+      workers[0]->run(instructions, source);
+    } else {
+      pool.run(active_workers, [&](uint32_t i) { workers[i]->run(instructions, source); });
     }
-    std::vector<std::jthread> threads;
-    for (uint32_t i = 1; i < active_workers; ++i) {
-      threads.emplace_back([&, i] {
-        workers[i]->run(instructions / active_workers, next_workgroup, stop, nullptr);
-      });
+    if (options.coverage == nullptr) return;
+    for (uint32_t i = 0; i < active_workers; ++i) {
+      options.coverage->add(launch.dispatch.target->family, workers[i]->executed_per_row);
+      std::ranges::fill(workers[i]->executed_per_row, 0);
     }
-    workers[0]->run(instructions / active_workers, next_workgroup, stop, nullptr);
   }
 
-  /// The fault of the lowest workgroup, so that it does not depend on thread timing more than the
-  /// faults themselves do.
   void collect() {
-    Workgroup* first = nullptr;
-    bool idle = next_workgroup.load() >= launch.workgroups();
+    const Workgroup* first = nullptr;
+    bool idle = source.exhausted();
     for (const auto& worker : workers) {
-      if (worker->faulted != nullptr &&
-          (first == nullptr || worker->faulted->linear() < first->linear())) {
-        first = worker->faulted;
+      const Workgroup* faulted = worker->faulted();
+      if (faulted != nullptr && (first == nullptr || faulted->linear() < first->linear())) {
+        first = faulted;
       }
       idle = idle && worker->idle();
     }
-    if (first != nullptr) {
-      fault = first->fault();
-      state = DispatchState::Faulted;
-    } else if (idle) {
-      state = DispatchState::Done;
+    if (idle) {
+      state = first == nullptr ? DispatchState::Done : DispatchState::Faulted;
+      if (first != nullptr) fault = first->fault();
     } else if (current().wave_instructions >= options.instruction_budget) {
       raise_budget();
     }
@@ -325,10 +219,9 @@ std::expected<void, Fault> Dispatcher::start(const Dispatch& dispatch) {
       dispatch, {.target = dispatch.target, .wave64 = !dispatch.wave32, .vgprs = launch.vgprs});
   launch.entry = launch.code->at(dispatch.program);
   for (uint32_t i = 0; i < impl.workers.size(); ++i) {
-    impl.workers[i]->begin(launch, i * launch.waves, impl.clock);
+    impl.workers[i]->begin(launch, i * launch.waves, impl.clock, impl.options.coverage != nullptr);
   }
-  impl.next_workgroup.store(0);
-  impl.stop.store(false);
+  impl.source.begin(launch.workgroups());
   impl.state = DispatchState::Running;
   return {};
 }

@@ -4,7 +4,9 @@
 //
 // One dispatch at a time; a queue that overlaps dispatches owns several Dispatchers. Deterministic:
 // the same dispatch with the same slices gives the same order of instructions. Not thread-safe;
-// with workers > 1 it runs workgroups on its own pool and joins them before step() returns.
+// with workers > 1 it runs workgroups on its own pool and joins them before step() returns: then
+// the order of workgroups is not fixed, but results of race-free kernels, counters and the fault
+// that is reported (the lowest workgroup's) are those of one worker.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,10 @@
 #include "emulator/dispatch/dispatch.h"
 #include "emulator/fault.h"
 
+namespace doppel::isa {
+class Coverage;
+}
+
 namespace doppel::emu {
 
 /// Wave-instructions that a dispatch may execute: a minute or two of one core, so that a kernel
@@ -24,7 +30,8 @@ inline constexpr uint64_t kDefaultInstructionBudget = uint64_t{1} << 33;
 
 struct DispatcherOptions {
   uint64_t instruction_budget = kDefaultInstructionBudget;
-  uint32_t workers = 1;  // host threads that run workgroups
+  uint32_t workers = 1;               // host threads that run workgroups
+  isa::Coverage* coverage = nullptr;  // counts what is executed; nullptr: nobody
 };
 
 struct DispatchCounters {
@@ -45,8 +52,8 @@ class Dispatcher {
   /// program not executable.
   std::expected<void, Fault> start(const Dispatch& dispatch);
 
-  /// Executes about `instructions` wave-instructions. Waves that wait (barrier, sleep) cost
-  /// nothing.
+  /// Executes about `instructions` wave-instructions a worker. Waves that wait (barrier, sleep)
+  /// cost nothing.
   DispatchState step(uint64_t instructions);
 
   DispatchState state() const;

@@ -38,6 +38,7 @@ void Workgroup::launch(const Launch& launch, uint64_t linear, uint32_t first_scr
   lds_.assign(dispatch.lds_bytes, std::byte{0});
   ended_ = at_barrier_ = next_wave_ = 0;
   faulted_ = nullptr;
+  code_version_ = 0;
   state_ = WorkgroupState::Running;
   for (uint32_t i = 0; i < wave_count_; ++i) {
     waves_[i]->vgprs = registers_.data() + i * halves * kVgprSlots;
@@ -133,6 +134,7 @@ uint64_t Workgroup::run(uint64_t budget, uint64_t* executed_per_row) {
       continue;
     }
     idle_waves = 0;
+    if (launch_->code->version() != code_version_) follow_rewritten_code();
     executed += run_wave(wave, std::min(budget - executed, kWaveTurn), executed_per_row,
                          launch_->dispatch.probe);
     switch (wave.stop) {
@@ -154,6 +156,16 @@ uint64_t Workgroup::run(uint64_t budget, uint64_t* executed_per_row) {
     if (ended_ == wave_count_) state_ = WorkgroupState::Done;
   }
   return executed;
+}
+
+/// Waves go on with what stands at their next address now.
+void Workgroup::follow_rewritten_code() {
+  code_version_ = launch_->code->version();
+  for (uint32_t i = 0; i < wave_count_; ++i) {
+    Wave& wave = *waves_[i];
+    if (wave.stop != WaveStop::Yielded && wave.stop != WaveStop::Barrier) continue;
+    wave.resume = launch_->code->at(wave.resume->pc);
+  }
 }
 
 /// Waves that ended no longer take part in barriers.

@@ -57,6 +57,7 @@ class Workgroup {
   void set_initial_sgprs(Wave& wave, uint32_t index);
   void set_initial_vgprs(Wave& wave, uint32_t first_item);
   void release_barrier_if_complete();
+  void follow_rewritten_code();
 
   const Launch* launch_ = nullptr;
   uint64_t linear_ = 0;
@@ -68,6 +69,7 @@ class Workgroup {
   uint32_t ended_ = 0;
   uint32_t at_barrier_ = 0;
   uint32_t first_scratch_slot_ = 0;
+  uint32_t code_version_ = 0;
   WorkgroupState state_ = WorkgroupState::Done;
   Wave* faulted_ = nullptr;
   std::vector<std::unique_ptr<Wave>> waves_;

@@ -1,5 +1,6 @@
 #include "emulator/isa/code_cache.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "emulator/isa/fault_insts.h"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr size_t kRunLimit = 4096;     // instructions of one straight line
 constexpr size_t kEagerLimit = 65536;  // instructions decoded ahead of execution
+constexpr uint32_t kMaxVersions = 1024;
 
 }  // namespace
 
@@ -65,6 +67,7 @@ void CodeCache::decode_run(uint64_t pc, std::vector<uint64_t>& pending) {
     if (!decoded) {
       available == 0 ? lower_unfetchable(pc, inst) : lower_illegal(pc, words[0], inst);
       flow = Flow::Stop;
+      run.cut = available < words.size();
     } else {
       flow = lower(*decoded, pc, *this, inst);
       if (flow == Flow::Branch || flow == Flow::Jump) {
@@ -72,8 +75,10 @@ void CodeCache::decode_run(uint64_t pc, std::vector<uint64_t>& pending) {
                           static_cast<uint64_t>(int64_t{static_cast<int32_t>(inst.literal)} * 4));
       }
     }
+    // Of a word that is no instruction, what made it so counts too.
+    const size_t relevant = decoded ? inst.dwords : available;
     run.words.insert(run.words.end(), words.begin(),
-                     words.begin() + std::min<size_t>(available, inst.dwords));
+                     words.begin() + std::min<size_t>(available, relevant));
     pc = inst.next_pc();
     insts.push_back(inst);
   }
@@ -100,20 +105,47 @@ void CodeCache::resolve_targets(Run& run) {
   }
 }
 
+bool CodeCache::holds(const Run& run) const {
+  const size_t bytes = run.words.size() * 4;
+  if (bytes != 0) {
+    const auto host = vm_->translate(run.begin, bytes, emu::Access::Execute);
+    if (host) {
+      if (std::memcmp(*host, run.words.data(), bytes) != 0) return false;
+    } else {  // perhaps over several mappings
+      std::vector<uint32_t> words(run.words.size());
+      if (fetch(run.begin, words) != words.size() || words != run.words) return false;
+    }
+  }
+  return !run.cut || !vm_->translate(run.begin + bytes, 4, emu::Access::Execute);
+}
+
 bool CodeCache::is_current() const {
   const std::lock_guard lock(mutex_);
-  for (const Run& run : runs_) {
-    const size_t bytes = run.words.size() * 4;
-    if (bytes == 0) continue;
-    const auto host = vm_->translate(run.begin, bytes, emu::Access::Execute);
-    if (!host || std::memcmp(*host, run.words.data(), bytes) != 0) return false;
+  return std::ranges::all_of(runs_, [this](const Run& run) { return !run.retired && holds(run); });
+}
+
+bool CodeCache::refresh() {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::all_of(runs_, [this](const Run& run) { return run.retired || holds(run); })) {
+    return true;
   }
+  if (version() == kMaxVersions) return false;
+  // All of them: runs lead into each other.
+  for (Run& run : runs_) run.retired = true;
+  by_pc_.clear();
+  decoded_ = 0;
+  version_.fetch_add(1, std::memory_order_release);
   return true;
 }
 
 std::span<const uint32_t> CodeCache::words_of(const Inst& inst) const {
   const std::lock_guard lock(mutex_);
+  const auto has = [&](const Run& run) {
+    return &inst >= run.insts.get() && &inst < run.insts.get() + run.count;
+  };
+  const bool of_a_run = std::ranges::any_of(runs_, has);  // else the operation of a pair
   for (const Run& run : runs_) {
+    if (of_a_run && !has(run)) continue;
     const uint64_t offset = (inst.pc - run.begin) / 4;
     if (inst.pc >= run.begin && offset < run.words.size()) {
       return std::span(run.words).subspan(offset,

@@ -2,10 +2,14 @@
 // register allocation. Decodes from the entry along direct branches; targets of indirect jumps are
 // added when first reached.
 //
-// Owned by a Dispatcher. at() and the lookups are thread-safe; Insts are immutable once published
-// and live as long as the cache.
+// Code may be rewritten: a dispatch decodes anew what is_current() denies, and a wave that executes
+// S_ICACHE_INV calls refresh(). What was decoded before stays for the waves that still run it.
+//
+// Owned by a Dispatcher. at(), refresh() and the lookups are thread-safe; Insts are immutable once
+// published and live as long as the cache.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -42,8 +46,16 @@ class CodeCache {
   /// faults when executed.
   const Inst* at(uint64_t pc);
 
-  /// True if memory still holds the words that were decoded.
+  /// True if memory still holds the words that were decoded, and nothing behind them where nothing
+  /// was.
   bool is_current() const;
+
+  /// Forgets what is not current any more, as S_ICACHE_INV demands. False if code was rewritten
+  /// more often than the cache keeps versions of.
+  bool refresh();
+  /// Counts the refreshes that found rewritten code: a wave whose next Inst is older looks it up
+  /// again.
+  uint32_t version() const { return version_.load(std::memory_order_acquire); }
 
   /// The dwords of the instruction at `inst`, as decoded.
   std::span<const uint32_t> words_of(const Inst& inst) const;
@@ -65,12 +77,15 @@ class CodeCache {
     std::vector<uint32_t> words;
     std::unique_ptr<Inst[]> insts;
     size_t count = 0;
+    bool cut = false;      // what follows the words could not be fetched
+    bool retired = false;  // rewritten since
   };
   struct alignas(64) Constant {
     std::array<uint32_t, 64> lane;
   };
 
   void decode_run(uint64_t pc, std::vector<uint64_t>& pending);
+  bool holds(const Run& run) const;
   size_t fetch(uint64_t pc, std::span<uint32_t> words) const;
   void resolve_targets(Run& run);
   const Inst* lookup(uint64_t pc) const;
@@ -87,6 +102,7 @@ class CodeCache {
   std::deque<Inst> pairs_;
   uint32_t next_site_ = 0;
   size_t decoded_ = 0;
+  std::atomic<uint32_t> version_{0};
 };
 
 }  // namespace doppel::isa

@@ -31,7 +31,7 @@ const Inst* raise_unfetchable(Wave& wave, const Inst* inst) {
 }
 
 const Inst* follow_link(Wave& wave, const Inst* inst) {
-  const Inst* target = inst->target != nullptr ? inst->target : wave.code->at(inst->pc);
+  const Inst* target = behind_link(wave, inst);
   return target->handler(wave, target);
 }
 
@@ -79,6 +79,10 @@ void lower_link(uint64_t pc, Inst& inst) {
 
 bool is_link(const Inst& inst) {
   return inst.handler == &follow_link;
+}
+
+const Inst* behind_link(Wave& wave, const Inst* link) {
+  return link->target != nullptr ? link->target : wave.code->at(link->pc);
 }
 
 }  // namespace doppel::isa

@@ -15,6 +15,8 @@ void lower_unfetchable(uint64_t pc, Inst& inst);
 /// Goes on at the Inst's pc, without counting as an instruction.
 void lower_link(uint64_t pc, Inst& inst);
 bool is_link(const Inst& inst);
+/// What a link goes on with.
+const Inst* behind_link(emu::Wave& wave, const Inst* link);
 
 /// Handlers of instructions that use what the wave or the emulator does not have.
 const Inst* raise_vgpr_limit(emu::Wave& wave, const Inst* inst);  // literal: the highest VGPR

@@ -70,6 +70,7 @@ struct InstExtra {
   uint8_t sdwa_unused = 0;      // 0 zeros, 1 sign extension, 2 as it was
   const Inst* first = nullptr;  // VOPD: what runs first
   const Inst* pair = nullptr;   // and then
+  uint16_t second_row = 0;      // the row of the encoding's second operation
 };
 
 struct alignas(64) Inst {

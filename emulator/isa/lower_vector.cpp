@@ -333,6 +333,7 @@ void Lowering::lower_dual() {
   const bool x_reads_y = reads(in_.field(Field::Src0), in_.field(Field::Src1), dst_y);
   extra().first = y_reads_x ? &inst_y : &inst_x;
   extra().pair = y_reads_x ? &inst_x : &inst_y;
+  extra().second_row = static_cast<uint16_t>(index_of(*in_.row_y));
   inst_.handler = y_reads_x && x_reads_y ? code_.handlers().dual_swap : code_.handlers().dual;
 }
 

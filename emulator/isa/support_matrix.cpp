@@ -21,6 +21,19 @@ std::string name_text(const Row& row) {
   return fmt::format("`{}` (gfx10.3 `{}`)", row.name, row.gfx10_name);
 }
 
+/// Rows that only decode, and why that is enough for compute.
+std::string not_executed() {
+  std::string text =
+      "\n## Not executed\n\n"
+      "Global wave sync and ordered counts (their memory belongs to the driver), ray traversal's "
+      "stack,\nthe inputs and ends of pixel shaders, and halting behind a message: executing one "
+      "is a fault\nthat names it.\n\n";
+  for (const Row& row : all_rows()) {
+    if (row.fidelity == Fidelity::None) text += fmt::format("- {}\n", name_text(row));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string support_matrix() {
@@ -43,7 +56,7 @@ std::string support_matrix() {
     for (GfxFamily family : kFamilies) text += fmt::format(" {} |", opcode_text(row, family));
     text += fmt::format(" {} |\n", to_string(row.fidelity));
   }
-  return text;
+  return text + not_executed();
 }
 
 }  // namespace doppel::isa

@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include "emulator/isa/fault_insts.h"
 #include "emulator/wave/probe.h"
 
 namespace doppel::emu {
@@ -21,17 +22,29 @@ class FloatEnvironment {
   uint32_t saved_;
 };
 
+/// Executes `inst` and counts it, unless it faults.
+const isa::Inst* execute_counted(Wave& wave, const isa::Inst* inst, uint64_t* executed_per_row) {
+  if (isa::is_link(*inst)) inst = isa::behind_link(wave, inst);
+  const isa::Inst* next = inst->handler(wave, inst);
+  if (next == nullptr && wave.stop == WaveStop::Faulted) return next;
+  ++executed_per_row[inst->row];
+  if (inst->extra != nullptr && inst->extra->pair != nullptr) {
+    ++executed_per_row[inst->extra->second_row];
+  }
+  return next;
+}
+
 uint64_t run_probed(Wave& wave, uint64_t budget, uint64_t* executed_per_row, WaveProbe& probe) {
   const isa::Inst* inst = wave.resume;
   wave.stop = WaveStop::None;
   for (uint64_t executed = 0; executed < budget; ++executed) {
     probe.before(wave, *inst);
-    if (executed_per_row != nullptr) ++executed_per_row[inst->row];
     const isa::Inst* next = nullptr;
     {
       // The probe's own arithmetic is the host's.
       const FloatEnvironment environment(wave);
-      next = inst->handler(wave, inst);
+      next = executed_per_row == nullptr ? inst->handler(wave, inst)
+                                         : execute_counted(wave, inst, executed_per_row);
     }
     probe.after(wave, *inst);
     if (next == nullptr) return executed + 1;
@@ -57,8 +70,7 @@ uint64_t run_wave(Wave& wave, uint64_t budget, uint64_t* executed_per_row, WaveP
     }
   } else {
     while (left != 0) {
-      ++executed_per_row[inst->row];
-      inst = inst->handler(wave, inst);
+      inst = execute_counted(wave, inst, executed_per_row);
       --left;
       if (inst == nullptr) return budget - left;
     }

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <fmt/format.h>
@@ -62,6 +64,19 @@ TEST(Client, WrongSettingsAndCommandsAreRefused) {
   EXPECT_NE(run("--gpu gfx77", "true").output.find("gfx1100"), std::string::npos);
   EXPECT_EQ(run("--count 9", "true").status, 2);
   EXPECT_EQ(run("", "no-such-program").status, 127);
+}
+
+TEST(Client, InstructionsThatAProgramsKernelsExecuteAreReported) {
+  const auto report = std::filesystem::path(testing::TempDir()) / "isa_coverage.txt";
+  std::filesystem::remove(report);
+  const Outcome outcome =
+      run("--gpu gfx1100,cu=4 --isa-coverage " + report.string(),
+          doppel::test::binary_dir().string() + "/bin/doppel selftest --backend kfd");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  std::ifstream file(report);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(text.starts_with("gfx11: ")) << text;
+  EXPECT_NE(text.find("s_endpgm"), std::string::npos);
 }
 
 TEST(Client, LibdrmListsTheDevice) {

@@ -23,9 +23,10 @@ struct CaseOutcome {
   bool passed() const { return !fault && !mismatch; }
 };
 
-/// Runs the case as its set demands. A target that doesn't know one of the case's instructions
-/// gives way to the next of the same architecture (gfx1100, then gfx1150).
-CaseOutcome replay(const IsaCase& isa_case);
+/// Runs the case as its set demands; `coverage` counts what it executes. A target that doesn't know
+/// one of the case's instructions gives way to the next of the same architecture (gfx1100, then
+/// gfx1150).
+CaseOutcome replay(const IsaCase& isa_case, isa::Coverage* coverage = nullptr);
 
 /// The first difference between a kernel's buffer and what was captured.
 struct BufferMismatch {
@@ -49,6 +50,7 @@ struct KernelReplayOptions {
   uint32_t workers = 1;
   uint32_t repeat = 1;           // launches, at least one
   const Clock* clock = nullptr;  // times launches if given
+  isa::Coverage* coverage = nullptr;
 };
 
 /// Launches the kernel on its captured inputs and compares every written buffer after each launch.

@@ -43,8 +43,10 @@ uint64_t round_up_to_page(uint64_t size) {
 
 class IsaCaseRun {
  public:
-  explicit IsaCaseRun(const IsaCase& isa_case)
-      : case_(isa_case), runner_({.instruction_budget = kCaseInstructionBudget, .workers = 1}) {}
+  IsaCaseRun(const IsaCase& isa_case, isa::Coverage* coverage)
+      : case_(isa_case),
+        runner_(
+            {.instruction_budget = kCaseInstructionBudget, .workers = 1, .coverage = coverage}) {}
 
   std::optional<emu::Fault> run(const Target& target) {
     map(kCodeAddress, code_, case_.code, case_.code.size() + kZerosBehindCode, kReadExecute);
@@ -90,8 +92,8 @@ class IsaCaseRun {
   std::vector<std::byte> kernarg_;
 };
 
-CaseOutcome replay_on(const IsaCase& isa_case, const Target& target) {
-  IsaCaseRun run(isa_case);
+CaseOutcome replay_on(const IsaCase& isa_case, const Target& target, isa::Coverage* coverage) {
+  IsaCaseRun run(isa_case, coverage);
   CaseOutcome outcome{.fault = run.run(target), .mismatch = {}, .target = &target};
   if (!outcome.fault) outcome.mismatch = compare_output(isa_case, run.output());
   return outcome;
@@ -107,12 +109,12 @@ emu::Fault no_target(const IsaCase& isa_case) {
 
 }  // namespace
 
-CaseOutcome replay(const IsaCase& isa_case) {
+CaseOutcome replay(const IsaCase& isa_case, isa::Coverage* coverage) {
   CaseOutcome outcome{.fault = no_target(isa_case), .mismatch = {}, .target = nullptr};
   for (std::string_view name : targets_of(isa_case.arch)) {
     const auto target = find_target(name);
     if (!target) continue;
-    outcome = replay_on(isa_case, **target);
+    outcome = replay_on(isa_case, **target, coverage);
     if (!outcome.fault || outcome.fault->kind != emu::FaultKind::IllegalInstruction) break;
   }
   return outcome;

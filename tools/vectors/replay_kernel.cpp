@@ -30,8 +30,8 @@ uint64_t buffer_address(size_t index) {
 // A kernel laid out in memory, ready to be launched any number of times.
 class LoadedKernel {
  public:
-  LoadedKernel(const CapturedKernel& kernel, uint32_t workers)
-      : kernel_(kernel), runner_({.workers = workers}) {}
+  LoadedKernel(const CapturedKernel& kernel, const KernelReplayOptions& options)
+      : kernel_(kernel), runner_({.workers = options.workers, .coverage = options.coverage}) {}
 
   Result<> load() {
     DOPPEL_ASSIGN(auto object, CodeObject::parse(kernel_.code_object));
@@ -129,7 +129,7 @@ std::optional<BufferMismatch> compare(const CapturedKernel& kernel, const Loaded
 
 KernelOutcome replay(const CapturedKernel& kernel, const KernelReplayOptions& options) {
   KernelOutcome outcome;
-  LoadedKernel loaded(kernel, options.workers);
+  LoadedKernel loaded(kernel, options);
   if (auto ready = loaded.load(); !ready) {
     outcome.fault.emplace();
     outcome.fault->kind = emu::FaultKind::BadDispatch;

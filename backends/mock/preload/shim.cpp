@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "backends/mock/raw_system.h"
+#include "emulator/isa/coverage.h"
 
 namespace doppel::mock::preload {
 namespace {
@@ -87,6 +88,7 @@ void Shim::forget_after_fork() {
 Result<> Shim::start() {
   DOPPEL_ASSIGN(MachineProfile machine, parse_machine(setting("DOPPEL_GPU", kDefaultGpu)));
   describe_host(machine);
+  report_coverage(machine);
   DOPPEL_ASSIGN(
       kernel_, VirtualKernel::create(std::move(machine), [this](emu::Simulator& simulator) {
         auto engine = std::make_unique<EngineProgress>(simulator, [this] { report_faults(); });
@@ -101,6 +103,23 @@ Result<> Shim::start() {
   DOPPEL_ASSIGN(root_,
                 FakeRoot::prepare(std::move(directory), kernel_->sysfs(), kernel_->machine()));
   return {};
+}
+
+/// Counts what kernels execute and writes it when the process exits, where the launcher asks so.
+/// A forked child has no GPU and writes nothing.
+void Shim::report_coverage(MachineProfile& machine) {
+  // Never destroyed: the engine may run until the process is gone.
+  static const auto& path = *new std::string(setting("DOPPEL_ISA_COVERAGE", ""));
+  static auto& coverage = *new isa::Coverage;
+  static pid_t owner;
+  if (path.empty()) return;
+  owner = ::getpid();
+  machine.coverage = &coverage;
+  ::atexit([] {
+    if (::getpid() != owner) return;
+    if (auto written = coverage.write(path); !written)
+      fmt::print(stderr, "doppel: {}\n", written.error().message());
+  });
 }
 
 /// On the engine thread, the driver's lock held: what a guest did wrong is told at once.

@@ -46,6 +46,7 @@ class Shim {
   Shim() = default;
   Result<> start();
   void report_faults();
+  void report_coverage(MachineProfile& machine);
 
   std::unique_ptr<VirtualKernel> kernel_;
   std::optional<FakeRoot> root_;

@@ -98,6 +98,33 @@ const Inst* scalar_code_end(Wave& wave, const Inst* inst) {
   return wave.raise(inst, std::move(fault));
 }
 
+/// Ends the turn: Workgroup looks the waves' next instructions up again if code was rewritten.
+const Inst* scalar_icache_inv(Wave& wave, const Inst* inst) {
+  if (wave.code->refresh()) return wave.stop_at(emu::WaveStop::Yielded, inst + 1);
+  emu::Fault fault;
+  fault.kind = emu::FaultKind::UnsupportedInstruction;
+  fault.message = fmt::format("The kernel rewrites its code too often ({} times).",
+                              wave.code->version());
+  return wave.raise(inst, std::move(fault));
+}
+
+const Inst* scalar_setkill(Wave& wave, const Inst* inst) {
+  return (inst->literal & 1) != 0 ? wave.stop_at(emu::WaveStop::Ended, inst) : inst + 1;
+}
+const Inst* scalar_sethalt(Wave& wave, const Inst* inst) {
+  if ((inst->literal & 1) == 0) return inst + 1;
+  emu::Fault fault;
+  fault.kind = emu::FaultKind::Trap;
+  fault.message = "The wave halts (S_SETHALT 1), and no debugger is there to resume it.";
+  return wave.raise(inst, std::move(fault));
+}
+const Inst* scalar_rfe_b64(Wave& wave, const Inst* inst) {
+  emu::Fault fault;
+  fault.kind = emu::FaultKind::IllegalInstruction;
+  fault.message = "The kernel returns from a trap handler (S_RFE_B64) without being in one.";
+  return wave.raise(inst, std::move(fault));
+}
+
 namespace {
 
 const Inst* raise_unsupported(Wave& wave, const Inst* inst, std::string message) {

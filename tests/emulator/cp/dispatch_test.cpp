@@ -1,4 +1,8 @@
 // Dispatches as PM4 and AQL queues launch them: order, overlap, completion, faults, scratch.
+#include <array>
+#include <bit>
+#include <vector>
+
 #include <gmock/gmock.h>
 
 #include "core/abi/amd_queue.h"
@@ -303,6 +307,39 @@ TEST_F(AqlDispatchTest, KernelsReadTheirPacketThroughTheDispatchPointer) {
     run();
     EXPECT_EQ(word(0), i);
   }
+}
+
+/// What llvm-mc 14 makes of .amd_kernel_code_t for a kernel with 2 user SGPRs (the kernarg
+/// segment's address), workgroup id x, 24 bytes of arguments, 512 of LDS, 16 SGPRs, 32 VGPRs and
+/// wave32.
+constexpr uint32_t kLegacyObject[64] = {
+    0x00000001, 0x00000002, 0x000a0001, 0x00000003, 0x00000100, 0,          0,
+    0,          0,          0,          0,          0,          0x60000003, 0x00000084,
+    0x00000408, 0x00000000, 0x00000200, 0,          0x00000018, 0,          0x00000000,
+    0x00200010, 0x00000000, 0x00000000, 0x00000000, 0x05040404, 0xffffffff};
+
+TEST_F(AqlDispatchTest, LaunchesLegacyKernelObjects) {
+  const auto object = std::bit_cast<abi::AmdKernelCode>(std::to_array(kLegacyObject));
+  EXPECT_EQ(object.amd_kernel_code_version_major, 1u);
+  EXPECT_EQ(object.amd_machine_version_major, 10u);
+  EXPECT_EQ(object.kernel_code_entry_byte_offset, 256);
+  EXPECT_EQ(object.workgroup_group_segment_byte_size, 512u);
+  EXPECT_EQ(object.kernarg_segment_byte_size, 24u);
+  EXPECT_EQ(object.wavefront_sgpr_count, 16u);
+  EXPECT_EQ(object.workitem_vgpr_count, 32u);
+  EXPECT_EQ(object.wavefront_size, 5u) << "log2";
+  EXPECT_EQ(object.call_convention, -1);
+
+  std::vector<uint32_t> words(std::begin(kLegacyObject), std::end(kLegacyObject));
+  words.insert(words.end(), std::begin(kCountKernel), std::end(kCountKernel));
+  const Program legacy{.code = 0, .descriptor = machine_.place(words)};
+  const uint64_t done = make_signal(1);
+  aql_.submit(Stream() << aql_dispatch(legacy, data_, 77)
+                              .group_segment_size(object.workgroup_group_segment_byte_size)
+                              .completion_signal(done));
+  run();
+  EXPECT_EQ(word(0), 77u);
+  EXPECT_EQ(value(done), 0);
 }
 
 TEST_F(AqlDispatchTest, IllegalInstructionIsToldToTheRuntime) {

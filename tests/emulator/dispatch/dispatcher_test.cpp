@@ -1,9 +1,12 @@
 #include "emulator/dispatch/dispatcher.h"
 
+#include <array>
+#include <atomic>
 #include <numeric>
 
 #include <gmock/gmock.h>
 
+#include "emulator/dispatch/worker_pool.h"
 #include "tests/emulator/isa/machine.h"
 
 namespace doppel::emu {
@@ -80,6 +83,43 @@ TEST_F(VectorAdd, UnmappedBufferFaultsWithPlaceAndAddress) {
   EXPECT_EQ(fault.wave->pc, Machine::kCode + 35 * 4);
   EXPECT_EQ(fault.wave->lane, 0u);
   EXPECT_THAT(fault.wave->disassembly, HasSubstr("global_load_b32"));
+}
+
+// Workgroup n runs 64 * (40 - n) instructions and then traps, if n >= 8: the higher ones first.
+TEST(Faults, TheLowestWorkgroupsIsReportedWithAnyNumberOfWorkers) {
+  for (const uint32_t workers : {1u, 2u, 4u}) {
+    Machine machine(0x1000, {.workers = workers});
+    machine.load({
+        0x81840f80 | 0xa8,  // s_sub_i32 s4, 40, s15
+        0x84848684,         // s_lshl_b32 s4, s4, 6
+        0x80848104,         // s_sub_u32 s4, s4, 1
+        0xbf078004,         // s_cmp_lg_u32 s4, 0
+        0xbfa2fffd,         // s_cbranch_scc1 -3
+        0xbf09880f,         // s_cmp_ge_u32 s15, 8
+        0xbfa10001,         // s_cbranch_scc0 1
+        0xbf900003,         // s_trap 3
+        0xbfb00000,         // s_endpgm
+    });
+    machine.dispatch.rsrc2 = 15 << 1 | 1 << 7;
+    machine.dispatch.grid = {32, 1, 1};
+    ASSERT_EQ(machine.run(), DispatchState::Faulted);
+    const Fault& fault = machine.dispatcher().fault();
+    EXPECT_EQ(fault.kind, FaultKind::Trap) << fault.to_string();
+    ASSERT_TRUE(fault.wave.has_value());
+    EXPECT_EQ(fault.wave->workgroup[0], 8u) << workers << " workers";
+  }
+}
+
+TEST(WorkerPool, DoesEveryTaskOfEveryRound) {
+  WorkerPool pool;
+  std::array<std::atomic<uint32_t>, 4> done{};
+  for (uint32_t round = 0; round < 200; ++round) {
+    pool.run(1 + round % 4, [&](uint32_t index) { ++done[index]; });
+  }
+  EXPECT_EQ(done[0], 200u);
+  EXPECT_EQ(done[1], 150u);
+  EXPECT_EQ(done[2], 100u);
+  EXPECT_EQ(done[3], 50u);
 }
 
 }  // namespace
