@@ -99,6 +99,7 @@ struct Dispatcher::Impl {
     }
   }
 
+  /// A fault waits for the workgroups below its own: the lowest one's counts.
   void collect() {
     const Workgroup* first = nullptr;
     bool idle = source.exhausted();
@@ -109,10 +110,13 @@ struct Dispatcher::Impl {
       }
       idle = idle && worker->idle();
     }
-    if (idle) {
-      state = first == nullptr ? DispatchState::Done : DispatchState::Faulted;
-      if (first != nullptr) fault = first->fault();
-    } else if (current().wave_instructions >= options.instruction_budget) {
+    const bool spent = current().wave_instructions >= options.instruction_budget;
+    if (first != nullptr && (idle || spent)) {
+      fault = first->fault();
+      state = DispatchState::Faulted;
+    } else if (idle) {
+      state = DispatchState::Done;
+    } else if (spent) {
       raise_budget();
     }
   }
@@ -128,9 +132,10 @@ struct Dispatcher::Impl {
       break;
     }
     fault.kind = FaultKind::InstructionBudget;
-    fault.message = fmt::format("The dispatch never ends, or needs more wave-instructions than the "
-                                "device allows ({}; setting \"instructions\").",
-                                options.instruction_budget);
+    fault.message = fmt::format(
+        "The dispatch never ends, or needs more wave-instructions than the "
+        "device allows ({}; setting \"instructions\").",
+        options.instruction_budget);
     state = DispatchState::Faulted;
   }
 };
