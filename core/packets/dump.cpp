@@ -19,9 +19,9 @@ void append(std::string& out, fmt::format_string<Args...> format, Args&&... args
 }
 
 void append_hex(std::string& out, uint64_t value, int digits) {
-  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
-    out += "0123456789abcdef"[value >> shift & 0xf];
-  }
+  char text[16];
+  for (int at = digits - 1; at >= 0; --at, value >>= 4) text[at] = "0123456789abcdef"[value & 0xf];
+  out.append(text, static_cast<size_t>(digits));
 }
 
 /// Small numbers in decimal, the others in hexadecimal.
@@ -141,6 +141,11 @@ std::optional<uint32_t> first_register(const Packet& packet) {
 
 }  // namespace
 
+void append_offset(std::string& out, uint32_t offset) {
+  append_hex(out, offset, std::max(5, (static_cast<int>(std::bit_width(offset)) + 3) / 4));
+  out += ": ";
+}
+
 /// Writes the packet's fields beside the dwords that hold them.
 void Dumper::describe_fields_of(const Packet& packet) {
   if (!packet.row) return;
@@ -218,7 +223,34 @@ void Dumper::append_line(std::string& out, uint32_t dword, const Line& line) con
   out += '\n';
 }
 
+bool Dumper::Written::is_of(const Packet& packet) const {
+  return row == packet.row && family == packet.family && std::ranges::equal(dwords, packet.dwords);
+}
+
+Dumper::Written* Dumper::place_of(const Packet& packet) {
+  constexpr size_t kPlaces = 1024, kMaxDwords = 64, kShortStream = 100;
+  if (options_.address_name || packet.dwords.size() > kMaxDwords) return nullptr;
+  if (++packets_ < kShortStream) return nullptr;
+  if (written_.empty()) written_.resize(kPlaces);
+  uint64_t hash = 0;
+  for (const uint32_t dword : packet.dwords) hash = (hash ^ dword) * 0x9e3779b97f4a7c15;
+  return &written_[hash >> 54];
+}
+
 void Dumper::append_dwords(std::string& out, const Packet& packet, uint32_t offset) {
+  Written* const place = place_of(packet);
+  if (place == nullptr) return write_dwords(out, packet, offset);
+  if (!place->is_of(packet)) {
+    place->row = packet.row;
+    place->family = packet.family;
+    place->dwords.assign(packet.dwords.begin(), packet.dwords.end());
+    place->text.clear();
+    write_dwords(place->text, packet, offset);
+  }
+  out += place->text;
+}
+
+void Dumper::write_dwords(std::string& out, const Packet& packet, uint32_t offset) {
   const size_t fixed = packet.dwords.size() - packet.payload().size();
   const size_t shown = fixed + std::min(packet.payload().size(), options_.max_payload);
   if (lines_.size() < shown) lines_.resize(shown);
@@ -281,13 +313,14 @@ std::string dump_stream(Language language, std::span<const uint32_t> stream, Gfx
   PacketCursor cursor(language, stream, family);
   while (!cursor.done()) {
     const auto offset = static_cast<uint32_t>(cursor.offset());
-    append(out, "{:05x}: ", offset);
+    append_offset(out, offset);
     dumper.append(out, cursor.packet(), offset);
     if (cursor.packet().ok()) {
       cursor.advance();
     } else {
       const size_t skipped = cursor.resync();
-      append(out, "{:05x}: ! {} dwords skipped\n", offset, skipped);
+      append_offset(out, offset);
+      append(out, "! {} dwords skipped\n", skipped);
     }
   }
   return out;

@@ -45,7 +45,12 @@ std::vector<FieldText> describe_fields(const Packet& packet, const DumpOptions& 
 /// address in hexadecimal if no table has it.
 std::string describe_register(uint32_t address, uint32_t value, GfxFamily family);
 
-/// Dumps packet after packet into a string, reusing its buffers. Not thread-safe.
+/// "0001a: ", as a packet in a stream is headed: five hexadecimal digits or more.
+void append_offset(std::string& out, uint32_t offset);
+
+/// Dumps packet after packet into a string, reusing its buffers. Streams repeat themselves: what a
+/// packet has been written as is kept (after a number of packets) and copied when the same dwords
+/// come again, unless addresses are named. Not thread-safe.
 class Dumper {
  public:
   explicit Dumper(DumpOptions options) : options_(std::move(options)) {}
@@ -62,13 +67,28 @@ class Dumper {
     std::string text;
   };
 
+  /// A packet that has been written, and how.
+  struct Written {
+    const PacketRow* row = nullptr;
+    GfxFamily family = GfxFamily::Gfx11;
+    std::vector<uint32_t> dwords;
+    std::string text;
+
+    bool is_of(const Packet& packet) const;
+  };
+
+  /// Where the packet's text is kept; nullptr if it is not.
+  Written* place_of(const Packet& packet);
+  void write_dwords(std::string& out, const Packet& packet, uint32_t offset);
   void describe_fields_of(const Packet& packet);
   void describe_payload_of(const Packet& packet, size_t fixed, size_t shown);
   void hide_named_addresses(const Packet& packet, uint32_t offset, size_t shown);
   void append_line(std::string& out, uint32_t dword, const Line& line) const;
 
   DumpOptions options_;
-  std::vector<Line> lines_;  // at least as many as the packet's shown dwords
+  std::vector<Line> lines_;       // at least as many as the packet's shown dwords
+  std::vector<Written> written_;  // by hash
+  size_t packets_ = 0;            // so far
 };
 
 /// One packet, as Dumper::append writes it.

@@ -54,7 +54,8 @@ std::span<const RegisterRow> rows() {
 
 namespace {
 
-/// The rows that a family has, by address; and all rows, by name.
+/// The rows that a family has, at their addresses; and all rows, by name. Of rows with one address
+/// the first counts.
 struct Index {
   std::array<std::vector<const RegisterRow*>, kFamilyColumns> by_address;
   std::vector<const RegisterRow*> by_name;
@@ -62,15 +63,17 @@ struct Index {
   Index() {
     for (const RegisterRow& row : kRows) {
       by_name.push_back(&row);
-      for (size_t column = 0; column < kFamilyColumns; ++column) {
-        if (row.address[column] != 0) by_address[column].push_back(&row);
-      }
+      for (size_t column = 0; column < kFamilyColumns; ++column) place(row, column);
     }
     std::ranges::sort(by_name, {}, &RegisterRow::name);
-    for (size_t column = 0; column < kFamilyColumns; ++column) {
-      std::ranges::stable_sort(by_address[column], {},
-                               [column](const RegisterRow* row) { return row->address[column]; });
-    }
+  }
+
+  void place(const RegisterRow& row, size_t column) {
+    const uint32_t address = row.address[column];
+    if (address == 0) return;
+    std::vector<const RegisterRow*>& rows = by_address[column];
+    if (rows.size() <= address) rows.resize(address + 1);
+    if (rows[address] == nullptr) rows[address] = &row;
   }
 };
 
@@ -83,9 +86,7 @@ const Index& index() {
 
 const RegisterRow* find_register(uint32_t address, GfxFamily family) {
   const auto& rows = index().by_address[family_column(family)];
-  const auto row = std::ranges::lower_bound(
-      rows, address, {}, [family](const RegisterRow* each) { return each->in(family); });
-  return row == rows.end() || (*row)->in(family) != address ? nullptr : *row;
+  return address < rows.size() ? rows[address] : nullptr;
 }
 
 const RegisterRow* find_register(std::string_view name) {

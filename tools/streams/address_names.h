@@ -15,6 +15,7 @@ class AddressNames {
   /// The address of "name+0x10", which is made up on first sight; nothing for other text, or when
   /// there are more names than address bits.
   std::optional<uint64_t> address_of(std::string_view text);
+  bool empty() const { return names_.empty(); }
   /// "name+0x10" for an address that address_of made up; else "".
   std::string name_of(uint64_t address) const;
 

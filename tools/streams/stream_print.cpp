@@ -63,7 +63,8 @@ void append_indented(std::string& out, std::string_view text, int depth) {
 
 packets::DumpOptions dump_options(const AddressNames* names) {
   packets::DumpOptions options;
-  if (names) options.address_name = [names](uint64_t address) { return names->name_of(address); };
+  if (names && !names->empty())
+    options.address_name = [names](uint64_t address) { return names->name_of(address); };
   return options;
 }
 
@@ -73,13 +74,25 @@ TextPrinter::TextPrinter(const WalkOptions& options, bool color)
     : options_(options), color_(color), dumper_(dump_options(options.names)) {}
 
 void TextPrinter::append(std::string& out, const Visit& visit) {
-  const auto paint = [&](std::string_view code) { return color_ ? code : std::string_view{}; };
+  if (visit.depth == 0) return append_flat(out, visit);
   text_.clear();
-  const auto write = std::back_inserter(text_);
-  fmt::format_to(write, "{:05x}: {}{}{}\n", visit.offset, paint(kBold), visit.packet.name(),
-                 paint(kReset));
-  dumper_.append_dwords(text_, visit.packet, static_cast<uint32_t>(visit.offset));
-  text_ += descriptor_text(visit.packet, options_);
+  append_flat(text_, visit);
+  append_indented(out, text_, visit.depth);
+}
+
+void TextPrinter::append_flat(std::string& out, const Visit& visit) {
+  const auto paint = [&](std::string_view code) { return color_ ? code : std::string_view{}; };
+  append_offset(out, static_cast<uint32_t>(visit.offset));
+  out += paint(kBold);
+  if (visit.packet.row)
+    out += visit.packet.row->name;
+  else
+    out += visit.packet.name();
+  out += paint(kReset);
+  out += '\n';
+  dumper_.append_dwords(out, visit.packet, static_cast<uint32_t>(visit.offset));
+  out += descriptor_text(visit.packet, options_);
+  const auto write = std::back_inserter(out);
   for (const Problem& problem : visit.problems) {
     fmt::format_to(write, "  {}{}{}: {}{}{}\n", paint(color_of(problem.severity)),
                    to_string(problem.severity), paint(kReset), problem.message,
@@ -89,11 +102,6 @@ void TextPrinter::append(std::string& out, const Visit& visit) {
   if (visit.skipped) {
     fmt::format_to(write, "  {}sync lost:{} {} dwords skipped\n", paint(kRed), paint(kReset),
                    visit.skipped);
-  }
-  if (visit.depth == 0) {
-    out += text_;
-  } else {
-    append_indented(out, text_, visit.depth);
   }
 }
 

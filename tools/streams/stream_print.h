@@ -19,6 +19,8 @@ class TextPrinter {
   void append(std::string& out, const Visit& visit);
 
  private:
+  void append_flat(std::string& out, const Visit& visit);
+
   const WalkOptions& options_;
   bool color_;
   packets::Dumper dumper_;

@@ -295,6 +295,18 @@ Dwords dwords_of(const Builder& packet) {
   return {packet.dwords().begin(), packet.dwords().end()};
 }
 
+/// A long stream's repeated packets are copied; that must not show.
+TEST(Dump, RepeatedPacketsReadAsTheFirstOfThem) {
+  Dumper one_for_all({});
+  for (uint32_t number = 0; number < 1000; ++number) {
+    const uint32_t dwords[] = {0xc0053c00, 0x15, 0x1000, 0, number % 7, 0xffffffff, 4};
+    const Packet packet = next_packet(Language::Pm4, dwords, GfxFamily::Gfx11);
+    std::string text;
+    one_for_all.append(text, packet);
+    ASSERT_EQ(text, dump(packet));
+  }
+}
+
 TEST(AqlLayout, StructsAgreeWithRows) {
   constexpr auto kFamily = GfxFamily::Gfx11;
   abi::KernelDispatchPacket dispatch{};
