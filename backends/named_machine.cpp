@@ -44,13 +44,24 @@ std::optional<uint32_t> parse_index(std::string_view text) {
   return index;
 }
 
+std::unexpected<Status> unknown_name(std::string_view name) {
+  return error(
+      StatusCode::InvalidArgument,
+      fmt::format("The device name ({}) is neither kfd[:N] nor mock:MODEL[,option=value].", name));
+}
+
 }  // namespace
+
+Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name) {
+  if (name == kKfdName) return std::make_shared<kfd::LinuxKernel>();
+  if (!name.starts_with(kMockPrefix)) return unknown_name(name);
+  DOPPEL_ASSIGN(mock::MachineProfile profile, mock::parse_machine(name));
+  return mock::VirtualKernel::create(std::move(profile));
+}
 
 Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* record) {
   if (name.starts_with(kMockPrefix)) {
-    DOPPEL_ASSIGN(mock::MachineProfile profile, mock::parse_machine(name));
-    DOPPEL_ASSIGN(std::shared_ptr<kfd::KernelAbi> kernel,
-                  mock::VirtualKernel::create(std::move(profile)));
+    DOPPEL_ASSIGN(auto kernel, open_named_kernel(name));
     DOPPEL_ASSIGN(auto process, open_process(std::move(kernel), record));
     return NamedMachine{std::move(process), std::nullopt};
   }
@@ -61,9 +72,7 @@ Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* rec
       return NamedMachine{std::move(process), index};
     }
   }
-  return error(
-      StatusCode::InvalidArgument,
-      fmt::format("The device name ({}) is neither kfd[:N] nor mock:MODEL[,option=value].", name));
+  return unknown_name(name);
 }
 
 }  // namespace doppel

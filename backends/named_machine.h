@@ -20,6 +20,9 @@ struct NamedMachine {
 
 inline constexpr std::string_view kMockPrefix = "mock:";
 
+/// The driver alone, not yet spoken to: "kfd" or "mock:MODEL[,option=value]".
+Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name);
+
 /// "kfd", "kfd:N" or "mock:MODEL[,option=value]". With `record`, every call to the driver is
 /// written there. KFD gives a process one address space per GPU: the real machine is opened once
 /// and shared while anybody uses it (and recorded if its first opener wanted that).

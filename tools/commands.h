@@ -14,10 +14,12 @@ inline constexpr const char* kCoverageHelp =
     "Write which instructions were executed to this file (.json: JSON, \"-\": standard output)";
 
 void add_bench_kernels(CLI::App& app, int& status);
+void add_completion(CLI::App& app, int& status);
 void add_decode(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
 void add_exec(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
+void add_profile(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_selftest(CLI::App& app, int& status);
 void add_disasm(CLI::App& app, int& status);

@@ -12,10 +12,12 @@ int main(int argc, char** argv) {
   doppel::tools::add_diff(app, status);
   doppel::tools::add_exec(app, status);
   doppel::tools::add_info(app, status);
+  doppel::tools::add_profile(app, status);
   doppel::tools::add_run(app, status);
   doppel::tools::add_selftest(app, status);
   doppel::tools::add_disasm(app, status);
   doppel::tools::add_vectors(app, status);
+  doppel::tools::add_completion(app, status);
   CLI11_PARSE(app, argc, argv);
   return status;
 }

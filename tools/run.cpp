@@ -33,8 +33,15 @@ struct Options {
   std::vector<std::string> command;
 };
 
+/// A model, or the file of a recorded machine, which the client may look for from elsewhere.
+std::string machine_name(const std::string& gpu) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(gpu, failure)) return gpu;
+  return "profile=" + std::filesystem::absolute(gpu, failure).string();
+}
+
 std::string specification(const Options& options) {
-  std::string text = options.gpu;
+  std::string text = machine_name(options.gpu);
   if (!options.count.empty()) text += ",count=" + options.count;
   if (!options.seed.empty()) text += ",seed=" + options.seed;
   return text;
@@ -96,7 +103,10 @@ int run(const Options& options) {
 void add_run(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Run a program on emulated GPUs");
-  command->add_option("--gpu", options->gpu, "Model and settings, as in gfx1100,cu=8,vram=4GiB")
+  command
+      ->add_option(
+          "--gpu", options->gpu,
+          "Model and settings, as in gfx1100,cu=8,vram=4GiB, or a file of `doppel profile dump`")
       ->capture_default_str();
   command->add_option("--count", options->count, "Number of GPUs (1 to 8)");
   command->add_option("--seed", options->seed, "Seed of the scheduler");

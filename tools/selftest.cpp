@@ -1,6 +1,4 @@
 // doppel selftest: brings a GPU up step by step and says what may be wrong where it fails.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <memory>
@@ -8,9 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "backends/kfd/linux_kernel.h"
-#include "backends/mock/device_profile.h"
-#include "backends/mock/virtual_kernel.h"
 #include "backends/named_machine.h"
 #include "tools/commands.h"
 #include "tools/selftest/selftest.h"
@@ -45,26 +40,8 @@ bool under_shim() {
          std::string_view(preload).find("libdoppel_preload.so") != std::string_view::npos;
 }
 
-struct Driver {
-  std::shared_ptr<kfd::KernelAbi> kernel;
-  selftest::Options options;
-};
-
-Result<Driver> choose_driver(const Options& options) {
-  if (options.backend == "kfd") {
-    return Driver{std::make_shared<kfd::LinuxKernel>(),
-                  {.machine = "kfd", .emulated = under_shim(), .gpu = options.gpu}};
-  }
-  const std::string machine = options.backend == "mock" ? kDefaultMock : options.backend;
-  if (!machine.starts_with(kMockPrefix)) {
-    return error(StatusCode::InvalidArgument,
-                 fmt::format("The backend ({}) is neither kfd nor mock[:MODEL[,option=value]].",
-                             options.backend));
-  }
-  DOPPEL_ASSIGN(mock::MachineProfile profile, mock::parse_machine(machine));
-  DOPPEL_ASSIGN(std::shared_ptr<kfd::KernelAbi> kernel,
-                mock::VirtualKernel::create(std::move(profile)));
-  return Driver{std::move(kernel), {.machine = machine, .emulated = true, .gpu = options.gpu}};
+std::string machine_name(const Options& options) {
+  return options.backend == "mock" ? kDefaultMock : options.backend;
 }
 
 int run(const Options& options) {
@@ -72,12 +49,15 @@ int run(const Options& options) {
     for (const auto& [name, title] : selftest::step_names()) fmt::print("{:<16} {}\n", name, title);
     return 0;
   }
-  auto driver = choose_driver(options);
-  if (!driver) {
-    fmt::print(stderr, "doppel selftest: {}\n", driver.error().to_string());
+  const std::string machine = machine_name(options);
+  auto kernel = open_named_kernel(machine);
+  if (!kernel) {
+    fmt::print(stderr, "doppel selftest: {}\n", kernel.error().to_string());
     return 2;
   }
-  const selftest::Report report = selftest::run(std::move(driver->kernel), driver->options);
+  const selftest::Report report = selftest::run(
+      *std::move(kernel),
+      {.machine = machine, .emulated = machine != "kfd" || under_shim(), .gpu = options.gpu});
   fmt::print("{}", options.json ? report.to_json() + "\n" : report.to_text());
   return report.passed() ? 0 : 1;
 }

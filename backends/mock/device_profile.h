@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,8 +95,12 @@ struct DeviceProfile {
   kfd::QueueBufferSizes queue_buffers() const;
 };
 
+struct Persona;
+
 struct MachineProfile {
   std::vector<DeviceProfile> gpus;
+  /// What a recorded machine says, verbatim; nullptr: all answers are derived from `gpus`.
+  std::shared_ptr<const Persona> persona = {};
   uint64_t seed = 1;
   uint64_t host_memory_bytes = uint64_t{64} << 30;
   uint32_t host_cores = 16;
@@ -111,9 +116,11 @@ std::vector<std::string_view> device_profile_names();
 /// The profile of a model. NotFound naming the models that exist.
 Result<DeviceProfile> find_device_profile(std::string_view name);
 
-/// Parses "[mock:]MODEL[,key=value]...". Keys: cu, vram (with KiB/MiB/GiB), count (1..8), seed,
-/// sdma (engines), workers, instructions (that a dispatch may execute), bar (large|small), memory
-/// (of the host), kfd (ABI version, 1.14). InvalidArgument names the part that is wrong.
+/// Parses "[mock:]MODEL[,key=value]...", or "[mock:]profile=FILE[,key=value]..." for a recorded
+/// machine (persona.h), whose keys are seed, workers and instructions. Keys: cu, vram (with
+/// KiB/MiB/GiB), count (1..8), seed, sdma (engines), workers, instructions (that a dispatch may
+/// execute), bar (large|small), memory (of the host), kfd (ABI version, 1.14). InvalidArgument
+/// names the part that is wrong.
 Result<MachineProfile> parse_machine(std::string_view specification);
 
 }  // namespace doppel::mock

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/mock/persona.h"
 #include "core/prng.h"
 
 namespace doppel::mock {
@@ -43,12 +44,18 @@ std::string PciAddress::to_string() const {
                      device_function & 7);
 }
 
-VirtualGpu::VirtualGpu(const DeviceProfile& profile, uint32_t index, emu::Gpu& engine)
+VirtualGpu::VirtualGpu(const DeviceProfile& profile, uint32_t index, emu::Gpu& engine,
+                       const PersonaGpu* persona)
     : profile_(profile),
+      persona_(persona),
       index_(index),
       engine_(&engine),
-      pci_{.bus = static_cast<uint8_t>(kFirstBus + index)},
-      gpu_id_(hash_id(profile, pci_)) {}
+      pci_(place(index)),
+      gpu_id_(persona != nullptr ? persona->gpu_id : hash_id(profile, pci_)) {}
+
+PciAddress VirtualGpu::place(uint32_t index) {
+  return {.bus = static_cast<uint8_t>(kFirstBus + index)};
+}
 
 uint32_t VirtualGpu::hash_id(const DeviceProfile& profile, const PciAddress& pci) {
   // Linux kfd_topology.c: kfd_generate_gpu_id.
@@ -98,7 +105,8 @@ Machine::Machine(MachineProfile profile)
     : profile_(std::move(profile)), simulator_({.seed = profile_.seed}) {
   for (uint32_t index = 0; index < profile_.gpus.size(); ++index) {
     const DeviceProfile& model = profile_.gpus[index];
-    VirtualGpu gpu(model, index, simulator_.add_gpu(engine_config(model, profile_)));
+    const PersonaGpu* persona = profile_.persona ? &profile_.persona->gpus[index] : nullptr;
+    VirtualGpu gpu(model, index, simulator_.add_gpu(engine_config(model, profile_)), persona);
     while (gpu.gpu_id() == 0 || find_gpu(gpu.gpu_id()) != nullptr)
       gpu.set_gpu_id((gpu.gpu_id() + 1) & ((1u << kGpuIdBits) - 1));
     gpus_.push_back(std::move(gpu));

@@ -15,6 +15,8 @@
 
 namespace doppel::mock {
 
+struct PersonaGpu;
+
 inline constexpr uint32_t kFirstRenderMinor = 128;
 inline constexpr uint32_t kMaxSdmaQueues = 128;
 
@@ -38,9 +40,13 @@ struct PciAddress {
 
 class VirtualGpu {
  public:
-  VirtualGpu(const DeviceProfile& profile, uint32_t index, emu::Gpu& engine);
+  /// `persona`, where the machine has one, outlives the GPU.
+  VirtualGpu(const DeviceProfile& profile, uint32_t index, emu::Gpu& engine,
+             const PersonaGpu* persona);
 
   const DeviceProfile& profile() const { return profile_; }
+  /// Its recorded answers, or nullptr.
+  const PersonaGpu* persona() const { return persona_; }
   uint32_t index() const { return index_; }
   emu::Gpu& engine() const { return *engine_; }
   uint32_t gpu_id() const { return gpu_id_; }
@@ -48,6 +54,8 @@ class VirtualGpu {
   uint32_t render_minor() const { return kFirstRenderMinor + index_; }
   uint32_t node_id() const { return index_ + 1; }  // node 0 is the CPU
   uint64_t unique_id() const;
+  /// Where the emulator puts its GPUs on the bus.
+  static PciAddress place(uint32_t index);
   /// The id that this GPU would like; the machine resolves collisions.
   static uint32_t hash_id(const DeviceProfile& profile, const PciAddress& pci);
   void set_gpu_id(uint32_t id) { gpu_id_ = id; }
@@ -65,6 +73,7 @@ class VirtualGpu {
   std::bitset<kMaxSdmaQueues>& pool_queues(SdmaPool pool);
 
   DeviceProfile profile_;
+  const PersonaGpu* persona_;
   uint32_t index_;
   emu::Gpu* engine_;
   PciAddress pci_;

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include "backends/mock/device_profile.h"
+#include "backends/mock/persona.h"
 
 namespace doppel::mock {
 namespace {
 
 constexpr std::string_view kScheme = "mock:";
+constexpr std::string_view kProfile = "profile=";
 
 struct Unit {
   std::string_view suffix;
@@ -119,14 +121,30 @@ Result<> apply(Settings& settings, std::string_view key, std::string_view value)
                            key));
 }
 
+/// Of a recorded machine only how it is emulated can be set, not what it is.
+Result<> check_recorded(std::string_view key) {
+  if (key == "seed" || key == "workers" || key == "instructions") return {};
+  return error(
+      StatusCode::InvalidArgument,
+      fmt::format("A recorded machine takes the settings seed, workers and instructions only "
+                  "({}).",
+                  key));
+}
+
 }  // namespace
 
 Result<MachineProfile> parse_machine(std::string_view specification) {
   std::string_view rest = specification;
   if (rest.starts_with(kScheme)) rest.remove_prefix(kScheme.size());
   const size_t comma = rest.find(',');
+  const std::string_view model = rest.substr(0, comma);
+  const bool recorded = model.starts_with(kProfile);
   Settings settings;
-  DOPPEL_ASSIGN(settings.gpu, find_device_profile(rest.substr(0, comma)));
+  if (recorded) {
+    DOPPEL_ASSIGN(settings.machine, load_persona(std::string(model.substr(kProfile.size()))));
+  } else {
+    DOPPEL_ASSIGN(settings.gpu, find_device_profile(model));
+  }
   rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find(','));
@@ -135,9 +153,10 @@ Result<MachineProfile> parse_machine(std::string_view specification) {
     if (equals == std::string_view::npos)
       return error(StatusCode::InvalidArgument,
                    fmt::format("A setting of the GPU specification lacks its value ({}).", part));
+    if (recorded) DOPPEL_TRY(check_recorded(part.substr(0, equals)));
     DOPPEL_TRY(apply(settings, part.substr(0, equals), part.substr(equals + 1)));
   }
-  settings.machine.gpus.assign(settings.count, settings.gpu);
+  if (!recorded) settings.machine.gpus.assign(settings.count, settings.gpu);
   return settings.machine;
 }
 

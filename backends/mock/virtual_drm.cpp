@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "backends/mock/persona.h"
 #include "backends/mock/user_memory.h"
 
 namespace doppel::mock {
@@ -41,6 +43,13 @@ int copy_field(char* to, __kernel_size_t& room, std::string_view text) {
   room = text.size();
   if (copied == 0 || to == nullptr) return 0;
   return copy_to_user(reinterpret_cast<uint64_t>(to), text.data(), copied) ? 0 : -EFAULT;
+}
+
+/// Major, minor, patch.
+std::tuple<int, int, int> driver_version(const VirtualGpu& gpu) {
+  if (gpu.persona() == nullptr) return {kDriverMajor, kDriverMinor, 0};
+  const auto& recorded = gpu.persona()->drm_version;
+  return {recorded[0], recorded[1], recorded[2]};
 }
 
 }  // namespace
@@ -89,10 +98,11 @@ int VirtualDrm::ioctl(DrmFile& file, unsigned long request, uint64_t argument) {
   return result;
 }
 
-int VirtualDrm::version(DrmFile&, drm_version& args) {
-  args.version_major = kDriverMajor;
-  args.version_minor = kDriverMinor;
-  args.version_patchlevel = 0;
+int VirtualDrm::version(DrmFile& file, drm_version& args) {
+  const auto [major, minor, patch] = driver_version(file.gpu());
+  args.version_major = major;
+  args.version_minor = minor;
+  args.version_patchlevel = patch;
   if (const int failure = copy_field(args.name, args.name_len, kDriverName)) return failure;
   if (const int failure = copy_field(args.date, args.date_len, kDriverDate)) return failure;
   return copy_field(args.desc, args.desc_len, kDriverDescription);
@@ -119,8 +129,7 @@ kfd::RenderNodeInfo VirtualDrm::describe(const VirtualGpu& gpu) const {
   const DeviceProfile& profile = gpu.profile();
   kfd::RenderNodeInfo info;
   info.driver_name = kDriverName;
-  info.driver_major = kDriverMajor;
-  info.driver_minor = kDriverMinor;
+  std::tie(info.driver_major, info.driver_minor, info.driver_patch) = driver_version(gpu);
   info.marketing_name = profile.marketing_name;
   info.device_id = profile.device_id;
   info.pci_revision = profile.pci_revision;

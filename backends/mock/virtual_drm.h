@@ -21,6 +21,7 @@
 namespace doppel::mock {
 
 class RenderNodes;
+struct InfoAnswer;
 
 class VirtualDrm {
  public:
@@ -48,6 +49,8 @@ class VirtualDrm {
   static int answer(const drm_amdgpu_info& query, const T& data) {
     return answer(query, &data, sizeof data);
   }
+  /// What a recorded machine said to the query, or nullptr.
+  static const InfoAnswer* recorded_answer(const VirtualGpu& gpu, const drm_amdgpu_info& query);
   int answer_device_info(const VirtualGpu& gpu, const drm_amdgpu_info& query);
   int answer_memory(const VirtualGpu& gpu, const drm_amdgpu_info& query);
   int answer_firmware(const VirtualGpu& gpu, const drm_amdgpu_info& query);

@@ -1,9 +1,12 @@
 // VirtualDrm: AMDGPU_INFO. Linux amdgpu_kms.c: amdgpu_info_ioctl.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
+#include "backends/mock/persona.h"
 #include "backends/mock/user_memory.h"
 #include "backends/mock/virtual_drm.h"
 
@@ -209,9 +212,20 @@ int VirtualDrm::answer_sensor(const VirtualGpu& gpu, const drm_amdgpu_info& quer
   }
 }
 
+const InfoAnswer* VirtualDrm::recorded_answer(const VirtualGpu& gpu, const drm_amdgpu_info& query) {
+  if (gpu.persona() == nullptr) return nullptr;
+  std::array<uint32_t, 4> parameters{};
+  std::memcpy(parameters.data(), &query.mode_crtc, sizeof parameters);
+  return gpu.persona()->find(query.query, parameters);
+}
+
 int VirtualDrm::info(DrmFile& file, drm_amdgpu_info& args) {
   if (args.return_size == 0 || args.return_pointer == 0) return -EINVAL;
   const VirtualGpu& gpu = file.gpu();
+  if (const InfoAnswer* recorded = recorded_answer(gpu, args)) {
+    if (recorded->result != 0) return recorded->result;
+    return answer(args, recorded->bytes.data(), recorded->bytes.size());
+  }
   switch (args.query) {
     case AMDGPU_INFO_ACCEL_WORKING:
       return answer(args, uint32_t{1});

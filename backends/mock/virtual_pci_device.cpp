@@ -108,17 +108,25 @@ void add_attributes(SysfsTree& tree, const std::string& device, const VirtualGpu
                             "PCI_SUBSYS_ID={:04X}:{:04X}\nPCI_SLOT_NAME={}\n",
                             kAmdVendorId, profile.device_id, kAmdVendorId, profile.device_id,
                             gpu.pci().to_string()));
-  tree.add_link(device + "/driver", "/sys/bus/pci/drivers/amdgpu");
-  tree.add_link(device + "/subsystem", "/sys/bus/pci");
+}
+
+std::string device_path(const VirtualGpu& gpu) {
+  return fmt::format("/sys/devices/pci{:04x}:00/{}", gpu.pci().domain, gpu.pci().to_string());
 }
 
 }  // namespace
 
 void add_pci_device(SysfsTree& tree, const VirtualGpu& gpu) {
-  const std::string device =
-      fmt::format("/sys/devices/pci{:04x}:00/{}", gpu.pci().domain, gpu.pci().to_string());
+  const std::string device = device_path(gpu);
   add_attributes(tree, device, gpu);
   add_ip_discovery(tree, device, gpu.profile());
+  add_pci_links(tree, gpu);
+}
+
+void add_pci_links(SysfsTree& tree, const VirtualGpu& gpu) {
+  const std::string device = device_path(gpu);
+  tree.add_link(device + "/driver", "/sys/bus/pci/drivers/amdgpu");
+  tree.add_link(device + "/subsystem", "/sys/bus/pci");
   const std::string name = fmt::format("renderD{}", gpu.render_minor());
   const std::string node = fmt::format("{}/drm/{}", device, name);
   const std::string number = fmt::format("{}:{}", kDrmMajor, gpu.render_minor());

@@ -7,8 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "backends/mock/persona.h"
+
 namespace doppel::mock {
 namespace {
+
+constexpr const char* kTopologyClass = "/sys/class/kfd/kfd";
+constexpr const char* kTopologyDevice = "/sys/devices/virtual/kfd/kfd";
 
 using Property = std::pair<std::string_view, uint64_t>;
 
@@ -264,13 +269,21 @@ void add_kfd_topology(SysfsTree& tree, const Machine& machine) {
                 properties({{"platform_oem", 0}, {"platform_id", 0}, {"platform_rev", 0}}));
   add_cpu_node(tree, machine);
   for (const VirtualGpu& gpu : machine.gpus()) add_gpu_node(tree, machine, gpu);
-  tree.add_link("/sys/class/kfd/kfd", "/sys/devices/virtual/kfd/kfd");
+  tree.add_link(kTopologyClass, kTopologyDevice);
 }
 
 SysfsTree make_sysfs(const Machine& machine) {
   SysfsTree tree;
-  add_kfd_topology(tree, machine);
-  for (const VirtualGpu& gpu : machine.gpus()) add_pci_device(tree, gpu);
+  const Persona* persona = machine.profile().persona.get();
+  if (persona == nullptr) {
+    add_kfd_topology(tree, machine);
+    for (const VirtualGpu& gpu : machine.gpus()) add_pci_device(tree, gpu);
+    return tree;
+  }
+  for (const auto& [path, content] : persona->files) tree.add_file(path, content);
+  for (const std::string& path : persona->empty_directories) tree.add_directory(path);
+  tree.add_link(kTopologyClass, kTopologyDevice);
+  for (const VirtualGpu& gpu : machine.gpus()) add_pci_links(tree, gpu);
   return tree;
 }
 

@@ -14,5 +14,7 @@ SysfsTree make_sysfs(const Machine& machine);
 /// Parts of it.
 void add_kfd_topology(SysfsTree& tree, const Machine& machine);
 void add_pci_device(SysfsTree& tree, const VirtualGpu& gpu);
+/// Of that, what depends on the GPU's place alone: its render node, and the links to both.
+void add_pci_links(SysfsTree& tree, const VirtualGpu& gpu);
 
 }  // namespace doppel::mock

@@ -87,7 +87,7 @@ void Shim::forget_after_fork() {
 
 Result<> Shim::start() {
   DOPPEL_ASSIGN(MachineProfile machine, parse_machine(setting("DOPPEL_GPU", kDefaultGpu)));
-  describe_host(machine);
+  if (machine.persona == nullptr) describe_host(machine);
   report_coverage(machine);
   DOPPEL_ASSIGN(
       kernel_, VirtualKernel::create(std::move(machine), [this](emu::Simulator& simulator) {
