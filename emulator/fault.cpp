@@ -36,6 +36,7 @@ std::string Fault::to_string() const {
   auto text = fmt::format("{}: {}\n", emu::to_string(kind), message);
   auto out = std::back_inserter(text);
   if (wave) {
+    if (!wave->kernel.empty()) fmt::format_to(out, "  kernel: {}\n", wave->kernel);
     fmt::format_to(out, "  instruction: {} (pc 0x{:x}, program 0x{:x}+0x{:x})\n", wave->disassembly,
                    wave->pc, wave->program, wave->pc - wave->program);
     fmt::format_to(out, "  workgroup: ({}, {}, {}), wave {}", wave->workgroup[0],

@@ -31,6 +31,7 @@ std::string_view to_string(FaultKind kind);
 struct WaveLocation {
   uint64_t pc = 0;                      // GPU virtual address of the instruction
   uint64_t program = 0;                 // address of the kernel's first instruction
+  std::string kernel;                   // its name, where the driver model can tell it
   std::array<uint32_t, 3> workgroup{};  // grid coordinates
   uint32_t wave = 0;                    // index in the workgroup
   std::optional<uint32_t> lane;

@@ -49,7 +49,7 @@ Result<> check_queue(const QueueConfig& config, const GpuConfig& gpu) {
 }  // namespace
 
 Gpu::Impl::Impl(Scheduler& scheduler, uint32_t index, const GpuConfig& config)
-    : context{index, config, &scheduler, &interrupts, nullptr}, interrupts(index) {
+    : context{index, config, &scheduler, &interrupts, nullptr, {}}, interrupts(index) {
   scheduler.add(interrupts);
 }
 
@@ -76,6 +76,10 @@ uint32_t Gpu::index() const {
 }
 const GpuConfig& Gpu::config() const {
   return impl_->context.config;
+}
+
+const GpuCounters& Gpu::counters() const {
+  return impl_->context.counters;
 }
 
 Result<> Gpu::create_queue(const QueueConfig& config, InterruptSink* sink) {

@@ -27,6 +27,16 @@ struct GpuConfig {
   isa::Coverage* coverage = nullptr;  // counts what kernels execute; nullptr: nobody
 };
 
+/// What a GPU has done since it was made.
+struct GpuCounters {
+  uint64_t packets = 0;     // carried out by compute and SDMA queues
+  uint64_t dispatches = 0;  // launched
+  uint64_t workgroups = 0;  // run to their end
+  uint64_t waves = 0;       // started
+  uint64_t wave_instructions = 0;
+  uint64_t faults = 0;  // queues stopped
+};
+
 enum class QueueKind : uint8_t { Pm4, Aql, Sdma };
 
 /// What CREATE_QUEUE programs into a hardware queue descriptor. Addresses are GPU virtual ones.
@@ -61,6 +71,7 @@ class Gpu {
 
   uint32_t index() const;
   const GpuConfig& config() const;
+  const GpuCounters& counters() const;
 
   /// Takes the queue into the schedule. InvalidArgument for a configuration hardware can't run.
   Result<> create_queue(const QueueConfig& config, InterruptSink* sink);

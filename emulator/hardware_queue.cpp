@@ -21,6 +21,7 @@ QueueRef HardwareQueue::ref() const {
 
 void HardwareQueue::fail(Fault fault) {
   faulted_ = true;
+  ++gpu_.counters.faults;
   fault.gpu = gpu_.index;
   fault.queue = config_.id;
   if (gpu_.observer) gpu_.observer->on_fault(ref(), fault);

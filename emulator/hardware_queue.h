@@ -27,6 +27,7 @@ struct GpuContext {
   Scheduler* scheduler = nullptr;
   InterruptHandler* interrupts = nullptr;
   Observer* observer = nullptr;  // of the simulator; not owned
+  GpuCounters counters;
 };
 
 /// A packet that is queued and would write memory if it were reached.

@@ -15,9 +15,6 @@ class CommandProcessor final : public StreamQueue {
  public:
   CommandProcessor(GpuContext& gpu, const QueueConfig& config, InterruptSink* sink);
 
-  /// Of all dispatches of the queue so far.
-  DispatchCounters counters() const { return pipe_.counters(); }
-
  private:
   bool is_aql() const { return config_.kind == QueueKind::Aql; }
   bool at_aql_packet() const { return is_aql() && !stream_.in_ib(); }

@@ -53,12 +53,16 @@ class ComputePipe::Slot final : public Block {
   bool idle() override { return state_ != DispatchState::Running; }
 
   uint64_t step() override {
-    const uint64_t before = dispatcher_.counters().wave_instructions;
+    const DispatchCounters before = dispatcher_.counters();
     state_ = dispatcher_.step(kInstructionsPerStep);
+    const DispatchCounters after = dispatcher_.counters();
+    pipe_.gpu_.counters.workgroups += after.workgroups - before.workgroups;
+    pipe_.gpu_.counters.waves += after.waves - before.waves;
+    pipe_.gpu_.counters.wave_instructions += after.wave_instructions - before.wave_instructions;
     if (finished()) ++pipe_.finished_;
     if (Observer* observer = pipe_.gpu_.observer) observer->on_dispatch_step(*pipe_.queue_, tag_);
     // One nanosecond a wave-instruction: the order of magnitude of one SIMD.
-    const uint64_t ns = dispatcher_.counters().wave_instructions - before;
+    const uint64_t ns = after.wave_instructions - before.wave_instructions;
     return finished() ? ns + kLaunchNs : std::max<uint64_t>(ns, 1);
   }
 
@@ -100,6 +104,7 @@ std::expected<void, Fault> ComputePipe::launch(Dispatch dispatch, uint64_t tag) 
   }
   auto started = slot.start(dispatch, tag);
   if (!started) return started;
+  ++gpu_.counters.dispatches;
   line_.push_back({tag, &slot, uses_scratch(dispatch)});
   ++running_;
   scratch_users_ += uses_scratch(dispatch);
@@ -144,17 +149,6 @@ void ComputePipe::abandon() {
   for (auto& slot : slots_) slot->release();
   line_.clear();
   running_ = events_ = scratch_users_ = finished_ = 0;
-}
-
-DispatchCounters ComputePipe::counters() const {
-  DispatchCounters sum;
-  for (const auto& slot : slots_) {
-    const DispatchCounters counters = slot->dispatcher().total_counters();
-    sum.workgroups += counters.workgroups;
-    sum.waves += counters.waves;
-    sum.wave_instructions += counters.wave_instructions;
-  }
-  return sum;
 }
 
 }  // namespace doppel::emu

@@ -63,8 +63,6 @@ class ComputePipe {
   /// Drops everything in flight.
   void abandon();
 
-  DispatchCounters counters() const;
-
  private:
   class Slot;
   struct Entry {

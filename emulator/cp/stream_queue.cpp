@@ -177,6 +177,7 @@ std::expected<void, Fault> StreamQueue::follow(const Outcome& outcome) {
       DOPPEL_TRY(stream_.enter_ib(outcome.ib_base, outcome.ib_dwords, outcome.chain, packet_.size));
       break;
   }
+  ++gpu_.counters.packets;
   loaded_ = false;
   needed_ = 1;
   return packet_done();

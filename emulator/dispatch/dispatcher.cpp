@@ -38,7 +38,6 @@ struct Dispatcher::Impl {
   Launch launch;
   DispatchState state = DispatchState::Idle;
   Fault fault;
-  DispatchCounters finished;  // of earlier dispatches
   WorkSource source;
   std::vector<std::unique_ptr<Worker>> workers;
   WorkerPool pool;
@@ -75,10 +74,6 @@ struct Dispatcher::Impl {
   }
 
   void retire() {
-    const DispatchCounters last = current();
-    finished.workgroups += last.workgroups;
-    finished.waves += last.waves;
-    finished.wave_instructions += last.wave_instructions;
     for (const auto& worker : workers) {
       worker->counters = {};
       worker->executed = 0;
@@ -250,13 +245,6 @@ const Fault& Dispatcher::fault() const {
 }
 DispatchCounters Dispatcher::counters() const {
   return impl_->current();
-}
-DispatchCounters Dispatcher::total_counters() const {
-  DispatchCounters total = impl_->current();
-  total.workgroups += impl_->finished.workgroups;
-  total.waves += impl_->finished.waves;
-  total.wave_instructions += impl_->finished.wave_instructions;
-  return total;
 }
 
 void Dispatcher::abandon() {

@@ -60,9 +60,8 @@ class Dispatcher {
   /// Set when state() is Faulted: kind, message, WaveLocation and address. The caller adds gpu,
   /// queue and packet.
   const Fault& fault() const;
-  /// Since start(), and over the dispatcher's life.
+  /// Since start().
   DispatchCounters counters() const;
-  DispatchCounters total_counters() const;
 
   /// Drops the dispatch (queue destroyed or reset). State becomes Idle.
   void abandon();
