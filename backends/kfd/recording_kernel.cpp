@@ -1,16 +1,7 @@
 #include "backends/kfd/recording_kernel.h"
 
-#include <sys/ioctl.h>
-
-#include <cstring>
-#include <ostream>
-#include <span>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "backends/kfd/kfd_abi.h"
-#include "backends/kfd/kfd_driver.h"
 
 namespace doppel::kfd {
 namespace {
@@ -21,33 +12,6 @@ std::string hex(uint64_t value) {
   return fmt::format("{:#x}", value);
 }
 
-Json dwords(unsigned long request, const void* argument) {
-  Json list = Json::array();
-  if (argument == nullptr) return list;
-  const size_t bytes = _IOC_SIZE(request);
-  for (size_t at = 0; at + sizeof(uint32_t) <= bytes; at += sizeof(uint32_t)) {
-    uint32_t word = 0;
-    std::memcpy(&word, static_cast<const std::byte*>(argument) + at, sizeof word);
-    list.push_back(hex(word));
-  }
-  return list;
-}
-
-/// What an argument points to, where that is part of the call: the GPU list of (un)mapping.
-void add_indirect(unsigned long request, const void* argument, Json& line) {
-  if (argument == nullptr) return;
-  if (request != AMDKFD_IOC_MAP_MEMORY_TO_GPU && request != AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU) {
-    return;
-  }
-  static_assert(sizeof(kfd_ioctl_map_memory_to_gpu_args) ==
-                sizeof(kfd_ioctl_unmap_memory_from_gpu_args));
-  kfd_ioctl_map_memory_to_gpu_args args;
-  std::memcpy(&args, argument, sizeof args);
-  const auto* ids = reinterpret_cast<const uint32_t*>(args.device_ids_array_ptr);
-  if (ids == nullptr) return;
-  line["gpus"] = std::vector<uint32_t>(ids, ids + args.n_devices);
-}
-
 template <class T>
 void add_outcome(const Result<T>& result, Json& line) {
   line["ok"] = result.has_value();
@@ -56,56 +20,33 @@ void add_outcome(const Result<T>& result, Json& line) {
 
 }  // namespace
 
-template <class JsonLine>
-void RecordingKernel::write(const JsonLine& line) {
-  const std::scoped_lock lock(mutex_);
-  log_ << line.dump() << '\n';
-}
-
 int RecordingKernel::open(const char* path, int flags) {
   const int result = inner().open(path, flags);
-  write(Json{{"call", "open"}, {"path", path}, {"flags", flags}, {"rc", result}});
+  log_.open(path, flags, result);
   return result;
 }
 
 int RecordingKernel::close(int fd) {
   const int result = inner().close(fd);
-  write(Json{{"call", "close"}, {"fd", fd}, {"rc", result}});
+  log_.close(fd, result);
   return result;
 }
 
 int RecordingKernel::ioctl(int fd, unsigned long request, void* argument) {
-  Json line{{"call", "ioctl"},
-            {"fd", fd},
-            {"name", ioctl_name(request)},
-            {"number", _IOC_NR(request)},
-            {"in", dwords(request, argument)}};
-  add_indirect(request, argument, line);
-  const int result = inner().ioctl(fd, request, argument);
-  line["out"] = dwords(request, argument);
-  line["rc"] = result;
-  write(line);
-  return result;
+  return log_.ioctl(fd, request, argument, [&] { return inner().ioctl(fd, request, argument); });
 }
 
 void* RecordingKernel::mmap(void* address, size_t length, int protection, int flags, int fd,
                             uint64_t offset, int* os_error) {
   void* result = inner().mmap(address, length, protection, flags, fd, offset, os_error);
-  Json line{{"call", "mmap"},        {"address", hex(reinterpret_cast<uint64_t>(address))},
-            {"length", length},      {"protection", protection},
-            {"flags", flags},        {"fd", fd},
-            {"offset", hex(offset)}, {"result", hex(reinterpret_cast<uint64_t>(result))}};
-  if (result == nullptr) line["errno"] = *os_error;
-  write(line);
+  log_.mmap(address, length, protection, flags, fd, offset, result,
+            result == nullptr ? *os_error : 0);
   return result;
 }
 
 int RecordingKernel::munmap(void* address, size_t length) {
   const int result = inner().munmap(address, length);
-  write(Json{{"call", "munmap"},
-             {"address", hex(reinterpret_cast<uint64_t>(address))},
-             {"length", length},
-             {"rc", result}});
+  log_.munmap(address, length, result);
   return result;
 }
 
@@ -114,7 +55,7 @@ Result<std::string> RecordingKernel::read_file(const std::string& path) {
   Json line{{"call", "read_file"}, {"path", path}};
   add_outcome(result, line);
   if (result) line["text"] = *result;
-  write(line);
+  log_.write(line.dump());
   return result;
 }
 
@@ -123,7 +64,7 @@ Result<std::vector<std::string>> RecordingKernel::list_dir(const std::string& pa
   Json line{{"call", "list_dir"}, {"path", path}};
   add_outcome(result, line);
   if (result) line["names"] = *result;
-  write(line);
+  log_.write(line.dump());
   return result;
 }
 
@@ -139,7 +80,7 @@ Result<RenderNodeInfo> RecordingKernel::render_node_info(int fd) {
     line["vram_bytes"] = result->vram_bytes;
     line["visible_vram_bytes"] = result->visible_vram_bytes;
   }
-  write(line);
+  log_.write(line.dump());
   return result;
 }
 

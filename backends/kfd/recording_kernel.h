@@ -1,17 +1,12 @@
-// RecordingKernel: a decorator that writes every call through the seam as one JSON object a line,
-// so that a log taken on hardware can serve as a golden for the virtual driver.
-//
-//   {"call":"ioctl","fd":3,"name":"MAP_MEMORY_TO_GPU","number":24,
-//    "in":["0x1","0x0",...],"out":[...],"gpus":[4660],"rc":0}
-//
-// `in` and `out` are the argument's dwords before and after. Reads of the clock and relax() are not
-// recorded. Safe to use from several threads: a line is written whole.
+// RecordingKernel: a decorator that writes every call through the seam as one JSON object a line
+// (CallLog's format), so that a log taken on hardware can serve as a golden for the virtual driver.
+// Reads of the clock and relax() are not recorded. Safe to use from several threads.
 #pragma once
 
 #include <iosfwd>
 #include <memory>
-#include <mutex>
 
+#include "backends/kfd/call_log.h"
 #include "backends/kfd/forwarding_kernel.h"
 
 namespace doppel::kfd {
@@ -33,11 +28,7 @@ class RecordingKernel final : public ForwardingKernel {
   Result<RenderNodeInfo> render_node_info(int fd) override;
 
  private:
-  template <class Json>
-  void write(const Json& line);
-
-  std::mutex mutex_;
-  std::ostream& log_;
+  CallLog log_;
 };
 
 }  // namespace doppel::kfd
