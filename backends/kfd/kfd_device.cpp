@@ -78,6 +78,7 @@ Result<std::unique_ptr<KfdDevice>> KfdDevice::open(std::shared_ptr<KfdProcess> p
 
   std::unique_ptr<KfdDevice> device(new KfdDevice(std::move(core)));
   device->core_->device = device.get();
+  device->core_->process->device_opened();
   DOPPEL_TRY(device->read_apertures());
   DOPPEL_ASSIGN(device->first_sample_, device->read_clocks());
   auto host_flush = HostFlush::open(device->core_->process->shared_driver(), node->gpu_id);
@@ -211,7 +212,9 @@ Result<> KfdDevice::close() {
     default_queues_.clear();
   }
   host_flush_.reset();
+  const Result<> forgotten = core_->process->device_closed();
   if (!result) return result;
+  if (!forgotten) return forgotten;
 
   const MemoryLedger& ledger = *core_->ledger;
   const std::scoped_lock lock(core_->queues_mutex);

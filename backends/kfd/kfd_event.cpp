@@ -124,6 +124,13 @@ void KfdEvents::report(ExceptionReport report) {
   exceptions_.push_back(std::move(report));
 }
 
+Result<> KfdEvents::forget_exceptions() {
+  DOPPEL_TRY(wait(0, abi::kTimeoutImmediate));
+  const std::scoped_lock lock(mutex_);
+  exceptions_.clear();
+  return {};
+}
+
 std::vector<ExceptionReport> KfdEvents::exceptions() const {
   const std::scoped_lock lock(mutex_);
   return exceptions_;

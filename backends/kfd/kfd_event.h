@@ -53,7 +53,10 @@ class KfdEvents {
   /// Adds what the runtime itself has seen of an exception.
   void report(ExceptionReport report);
 
-  /// All exceptions so far, oldest first.
+  /// Drops all exceptions, also those that the driver still holds.
+  Result<> forget_exceptions();
+
+  /// All exceptions since then, oldest first.
   std::vector<ExceptionReport> exceptions() const;
 
  private:

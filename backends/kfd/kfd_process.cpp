@@ -44,4 +44,15 @@ Result<std::shared_ptr<KfdMemory>> KfdProcess::memory_of(const TopologyNode& nod
   return memory;
 }
 
+void KfdProcess::device_opened() {
+  const std::scoped_lock lock(mutex_);
+  ++open_devices_;
+}
+
+Result<> KfdProcess::device_closed() {
+  const std::scoped_lock lock(mutex_);
+  if (--open_devices_ != 0) return {};
+  return events_->forget_exceptions();
+}
+
 }  // namespace doppel::kfd

@@ -38,6 +38,11 @@ class KfdProcess {
   /// The first half of memory_of(): the bare address space.
   Result<std::shared_ptr<KfdMemory>> address_space_of(const TopologyNode& node);
 
+  /// Each opening of a device, and its end. Exceptions concern whoever has a device open: the
+  /// queues that they stopped are gone with the last one.
+  void device_opened();
+  Result<> device_closed();
+
  private:
   KfdProcess(std::shared_ptr<KfdDriver> driver, Topology topology);
   Result<std::shared_ptr<KfdMemory>> acquire(const TopologyNode& node);  // with mutex_ held
@@ -48,6 +53,7 @@ class KfdProcess {
   std::shared_ptr<Waiter> waiter_;
   std::shared_ptr<KfdSignalPool> signals_;
   std::mutex mutex_;
+  uint32_t open_devices_ = 0;
   std::map<uint32_t, std::shared_ptr<KfdMemory>> memories_;  // by GPU id
 };
 
