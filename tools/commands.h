@@ -23,6 +23,7 @@ void add_profile(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_selftest(CLI::App& app, int& status);
 void add_disasm(CLI::App& app, int& status);
+void add_trace(CLI::App& app, int& status);
 void add_vectors(CLI::App& app, int& status);
 
 }  // namespace doppel::tools

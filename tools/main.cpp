@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   doppel::tools::add_run(app, status);
   doppel::tools::add_selftest(app, status);
   doppel::tools::add_disasm(app, status);
+  doppel::tools::add_trace(app, status);
   doppel::tools::add_vectors(app, status);
   doppel::tools::add_completion(app, status);
   CLI11_PARSE(app, argc, argv);

@@ -1,13 +1,11 @@
-// doppel run [--gpu MODEL] [--count N] [--seed S] -- COMMAND...: starts a program on emulated GPUs.
-// The program runs in this very process (exec), with libdoppel_preload.so in front of libc.
+// doppel run [--gpu MODEL] [--count N] [--seed S] [--trace FILE] [--summary FILE] -- COMMAND...:
+// starts a program on emulated GPUs. The program runs in this very process (exec), with
+// libdoppel_preload.so in front of libc.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -15,21 +13,19 @@
 
 #include "backends/mock/device_profile.h"
 #include "tools/commands.h"
+#include "tools/run/launch.h"
 #include "tools/run/session.h"
 
 namespace doppel::tools {
 namespace {
-
-// As shells have it.
-constexpr int kUsageError = 2;
-constexpr int kNotExecutable = 126;
-constexpr int kNotFound = 127;
 
 struct Options {
   std::string gpu = "gfx1100";
   std::string count;
   std::string seed;
   std::string coverage_path;
+  std::string trace;
+  std::string summary;
   std::vector<std::string> command;
 };
 
@@ -47,32 +43,14 @@ std::string specification(const Options& options) {
   return text;
 }
 
-/// The library lies beside this program, in the build tree as where it is installed.
-Result<std::string> find_preload_library() {
-  std::error_code failure;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", failure);
-  const auto prefix = self.parent_path().parent_path();
-  for (const char* place : {"lib", DOPPEL_INSTALL_LIBDIR}) {
-    const auto path = prefix / place / "libdoppel_preload.so";
-    if (std::filesystem::exists(path, failure)) return path.string();
-  }
-  return error(StatusCode::NotFound,
-               fmt::format("libdoppel_preload.so is not beside the program ({}).", self.string()));
-}
-
-void prepend_preload(const std::string& library) {
-  const char* existing = std::getenv("LD_PRELOAD");
-  const std::string all =
-      existing == nullptr || *existing == '\0' ? library : library + ":" + existing;
-  setenv("LD_PRELOAD", all.c_str(), 1);
-}
-
 Result<> prepare(const Options& options) {
   const std::string gpu = specification(options);
   DOPPEL_TRY(mock::parse_machine(gpu));
-  DOPPEL_ASSIGN(const std::string library, find_preload_library());
+  DOPPEL_ASSIGN(const std::string library, find_library("libdoppel_preload.so"));
+  DOPPEL_TRY(set_output("DOPPEL_TRACE", options.trace));
+  DOPPEL_TRY(set_output("DOPPEL_SUMMARY", options.summary));
   DOPPEL_ASSIGN(const std::string directory, begin_session());
-  prepend_preload(library);
+  preload(library);
   setenv("DOPPEL_GPU", gpu.c_str(), 1);
   setenv("DOPPEL_ROOT", directory.c_str(), 1);
   if (!options.coverage_path.empty()) {
@@ -87,15 +65,7 @@ int run(const Options& options) {
     fmt::print(stderr, "doppel run: {}\n", ready.error().message());
     return kUsageError;
   }
-  std::vector<char*> arguments;
-  for (const std::string& word : options.command)
-    arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  const int os_error = errno;
-  fmt::print(stderr, "doppel run: The command can't be started ({}): {}.\n", arguments[0],
-             std::strerror(os_error));
-  return os_error == ENOENT ? kNotFound : kNotExecutable;
+  return become("run", options.command);
 }
 
 }  // namespace
@@ -113,6 +83,10 @@ void add_run(CLI::App& app, int& status) {
   command->add_option("--isa-coverage", options->coverage_path,
                       "Write which instructions were executed to this file when a program exits "
                       "(.json: JSON)");
+  command->add_option("--trace", options->trace,
+                      "File for ioctls, mappings, packets and dispatches, one JSON object a line");
+  command->add_option("--summary", options->summary,
+                      "File for what the GPUs did, one JSON object for each process");
   command->add_option("command", options->command, "The program and its arguments, after --")
       ->required();
   command->callback([options, &status] { status = run(*options); });

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include <chrono>
@@ -43,11 +44,18 @@ EngineProgress::EngineProgress(emu::Simulator& simulator, std::function<void()> 
   simulator_.clock().advance_ns(real_now_ns());
 }
 
+sigset_t EngineProgress::signal_mask() {
+  sigset_t mask;
+  sigfillset(&mask);
+  sigdelset(&mask, SIGSEGV);
+  sigdelset(&mask, SIGBUS);
+  return mask;
+}
+
 void EngineProgress::start() {
-  sigset_t all;
+  const sigset_t mask = signal_mask();
   sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_sigmask(SIG_SETMASK, &mask, &before);
   std::thread([this] { run(); }).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -86,12 +94,14 @@ void EngineProgress::sleep_until_needed(uint64_t idle_ns) {
 }
 
 void EngineProgress::run() {
+  // By default Linux adds 50 microseconds to a pause.
+  prctl(PR_SET_TIMERSLACK, kMicrosecond);
   uint64_t last_work = real_now_ns();
   uint32_t seen = 0;
   while (true) {
     lock().lock();
     const bool ran = run_slice();
-    if (ran) after_slice_();
+    after_slice_();
     const uint32_t generation = hardware_generation_;
     lock().unlock();
     const uint64_t now = real_now_ns();

@@ -3,9 +3,12 @@
 // stores: the thread notices them by polling, closely while there is work, ever more rarely when
 // there is none, and not at all before the first queue exists.
 //
-// The thread blocks all signals: they are the client's. It is never joined: a client may exit with
-// live queues, and the thread ends with the process.
+// The thread blocks all signals, as they are the client's, but for the two that its own accesses
+// may raise (a MemoryGuard handles those). It is never joined: a client may exit with live queues,
+// and the thread ends with the process.
 #pragma once
+
+#include <signal.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -18,11 +21,13 @@ namespace doppel::mock {
 
 class EngineProgress final : public Progress {
  public:
-  /// `after_slice` runs on the engine thread, with the lock held, after each slice of work.
+  /// `after_slice` runs on the engine thread, with the lock held, after each look at the queues.
   EngineProgress(emu::Simulator& simulator, std::function<void()> after_slice);
 
   /// Starts the thread; only once.
   void start();
+  /// What the engine's threads block.
+  static sigset_t signal_mask();
 
   uint64_t now_ns() override;
   WaitOutcome wait(uint64_t deadline_ns, const std::function<bool()>& changed) override;

@@ -20,8 +20,8 @@ std::unexpected<Status> system_error(std::string_view what) {
 }
 
 std::byte* map_shared(int fd, uint64_t offset, uint64_t size) {
-  void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-                         static_cast<off_t>(offset));
+  void* address =
+      raw::map(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, offset);
   if (address == MAP_FAILED) return nullptr;
   // A forked child has no business with the device, and core files none with its memory.
   ::madvise(address, size, MADV_DONTFORK);

@@ -28,4 +28,9 @@ int process_id() {
   return static_cast<int>(syscall(SYS_getpid));
 }
 
+void* map(void* address, size_t length, int protection, int flags, int fd, uint64_t offset) {
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, address, length, protection, flags, fd, static_cast<long>(offset)));
+}
+
 }  // namespace doppel::mock::raw

@@ -1,10 +1,11 @@
 // System calls that the preload shim interposes, made without libc's wrappers: the driver model
-// must never call itself. All return a value >= 0 or -errno.
+// must never call itself. All return a value >= 0 or -errno, unless said otherwise.
 #pragma once
 
 #include <sys/stat.h>
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -22,6 +23,8 @@ int close_fd(int fd);
 /// dup(2) with or without FD_CLOEXEC.
 int duplicate(int fd, bool close_on_exec);
 int process_id();
+/// mmap(2): MAP_FAILED and errno on failure.
+void* map(void* address, size_t length, int protection, int flags, int fd, uint64_t offset);
 
 }  // namespace doppel::mock::raw
 

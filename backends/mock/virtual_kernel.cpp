@@ -134,7 +134,7 @@ void* VirtualKernel::mmap(void* address, size_t length, int protection, int flag
   const bool reservation = protection == PROT_NONE && (flags & MAP_PRIVATE) != 0;
   if (fd >= 0 && !reservation) failure = check_mmap(fd, offset, length);
   if (failure == 0) {
-    void* mapped = ::mmap(address, length, protection, flags, fd, static_cast<off_t>(offset));
+    void* mapped = raw::map(address, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED) return mapped;
     failure = -errno;
   }

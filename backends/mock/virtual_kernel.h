@@ -80,6 +80,7 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   /// The hardware itself, for tests and observers. Callers see to it that nobody else steps it.
   Machine& machine() { return machine_; }
   const VirtualKfd& kfd() const { return kfd_; }
+  VirtualKfd& kfd() { return kfd_; }
   Progress& progress() { return *progress_; }
 
  private:

@@ -66,6 +66,12 @@ class VirtualKfd final : public emu::InterruptSink {
   /// The client's memory [address, address + length) goes away: GPUs must not reach it any more
   /// (the MMU notifier).
   void invalidate_user_memory(uint64_t address, uint64_t length);
+  /// Whether GPUs may use the client's page at `address`. Only reads: a signal handler on a thread
+  /// that steps the simulator may ask.
+  bool uses_user_memory(uint64_t address) const;
+  /// A GPU has met client memory that is not there any more: takes it from the GPUs and raises the
+  /// memory exception.
+  void on_user_memory_lost(uint64_t address);
 
   void on_interrupt(uint32_t queue, uint32_t context_id) override;
   void on_fault(const emu::Fault& fault) override;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "backends/mock/loaded_program.h"
 #include "backends/mock/user_memory.h"
 #include "backends/mock/virtual_kfd.h"
 
@@ -124,6 +125,9 @@ void VirtualKfd::on_fault(const emu::Fault& fault) {
   if (faults_.size() == kMaxFaults) faults_.pop_front();
   faults_.push_back(fault);
   ++fault_count_;
+  const KfdQueue* queue = process_.queues.find(fault.queue);
+  if (emu::Fault& kept = faults_.back(); kept.wave && queue != nullptr)
+    kept.wave->kernel = function_name(*queue->hardware.vm, kept.wave->pc);
   const uint32_t gpu_id = machine_.gpus()[fault.gpu].gpu_id();
   if (is_memory_fault(fault)) {
     const bool mapped = fault.kind == emu::FaultKind::PermissionDenied;
@@ -138,7 +142,6 @@ void VirtualKfd::on_fault(const emu::Fault& fault) {
   } else {
     // A queue that hangs ends in a reset of the GPU, and that is what the client hears of, unless
     // the queue has a signal of its own for such errors.
-    const KfdQueue* queue = process_.queues.find(fault.queue);
     if (queue == nullptr || !reports_errors_itself(*queue)) {
       kfd_hsa_hw_exception_data data{};
       data.reset_type = KFD_HW_EXCEPTION_WHOLE_GPU_RESET;

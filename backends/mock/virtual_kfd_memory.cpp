@@ -205,6 +205,35 @@ void VirtualKfd::invalidate_user_memory(uint64_t address, uint64_t length) {
   }
 }
 
+bool VirtualKfd::uses_user_memory(uint64_t address) const {
+  for (const ProcessDevice& owner : process_.devices) {
+    for (const auto& [id, allocation] : owner.allocations) {
+      if (allocation.user_address != 0 && !allocation.mapped.empty() &&
+          address - allocation.user_address < allocation.object->size())
+        return true;
+    }
+  }
+  return false;
+}
+
+void VirtualKfd::on_user_memory_lost(uint64_t address) {
+  for (ProcessDevice& owner : process_.devices) {
+    for (auto& [id, allocation] : owner.allocations) {
+      const uint64_t offset = address - allocation.user_address;
+      if (allocation.user_address == 0 || offset >= allocation.object->size()) continue;
+      for (uint32_t index : allocation.mapped) {
+        kfd_hsa_memory_exception_data data{};
+        data.failure.NotPresent = 1;
+        data.va = (allocation.va + offset) / kPageBytes * kPageBytes;
+        data.gpu_id = machine_.gpus()[index].gpu_id();
+        process_.events.raise_memory_exception(data);
+      }
+    }
+  }
+  invalidate_user_memory(address / kPageBytes * kPageBytes, kPageBytes);
+  progress_.notify();
+}
+
 int VirtualKfd::export_dmabuf(kfd::abi::ExportDmabufArgs& args) {
   KfdAllocation* allocation = process_.find_allocation(args.handle);
   if (allocation == nullptr) return -EINVAL;

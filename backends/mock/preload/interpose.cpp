@@ -9,11 +9,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -23,7 +25,9 @@
 #include <cerrno>
 #include <string_view>
 
+#include "backends/mock/preload/memory_guard.h"
 #include "backends/mock/preload/shim.h"
+#include "backends/mock/raw_system.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -333,5 +337,52 @@ EXPORTED int ioctl(int fd, unsigned long request, ...) {
     const int result = shim->ioctl(fd, request, argument);
     return result >= 0 ? result : fail(-result);
   }
+  if (Shim::is_parents_kfd(fd)) return fail(EBADF);
   return NEXT(ioctl)(fd, request, argument);
+}
+
+// ---- Mapping, for the trace alone: it works without (and is not seen where a client finds libc's
+// own mmap). Not handed on by way of libc, so that an allocator may call it from wherever it is.
+
+namespace {
+
+void* map(void* address, size_t length, int protection, int flags, int fd, uint64_t offset) {
+  void* mapped = doppel::mock::raw::map(address, length, protection, flags, fd, offset);
+  const int failure = mapped == MAP_FAILED ? errno : 0;
+  Shim* shim = fd < 0 ? nullptr : Shim::existing();
+  if (shim != nullptr && shim->call_log() != nullptr &&
+      shim->node_of(fd).kind != doppel::mock::DeviceNode::Kind::None) {
+    shim->call_log()->mmap(address, length, protection, flags, fd, offset,
+                           failure == 0 ? mapped : nullptr, failure);
+    errno = failure;
+  }
+  return mapped;
+}
+
+}  // namespace
+
+EXPORTED void* mmap(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
+  return map(address, length, protection, flags, fd, static_cast<uint64_t>(offset));
+}
+EXPORTED void* mmap64(void* address, size_t length, int protection, int flags, int fd,
+                      off64_t offset) {
+  return map(address, length, protection, flags, fd, static_cast<uint64_t>(offset));
+}
+
+// ---- Signal handlers that the memory guard needs for itself.
+
+EXPORTED int sigaction(int number, const struct sigaction* wanted, struct sigaction* previous) {
+  if (!MemoryGuard::keeps(number)) return NEXT(sigaction)(number, wanted, previous);
+  MemoryGuard::exchange(number, wanted, previous);
+  return 0;
+}
+EXPORTED sighandler_t signal(int number, sighandler_t handler) {
+  if (!MemoryGuard::keeps(number)) return NEXT(signal)(number, handler);
+  struct sigaction wanted {};
+  struct sigaction previous {};
+  wanted.sa_handler = handler;
+  wanted.sa_flags = SA_RESTART;
+  sigemptyset(&wanted.sa_mask);
+  MemoryGuard::exchange(number, &wanted, &previous);
+  return previous.sa_handler;
 }

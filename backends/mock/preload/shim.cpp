@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/mock/preload/memory_guard.h"
 #include "backends/mock/raw_system.h"
 #include "emulator/isa/coverage.h"
 
@@ -25,6 +26,8 @@ constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 std::atomic<Shim*> the_shim = nullptr;
 std::atomic<bool> failed = false;
 pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+// Of the process that forked this one; inode 0 if none did that had one.
+raw::FileIdentity parents_kfd;
 thread_local bool making_here = false;  // calls of ours while the shim is being made are not ours
 
 const char* setting(const char* name, const char* otherwise) {
@@ -80,9 +83,15 @@ Shim* Shim::get() {
 }
 
 void Shim::forget_after_fork() {
+  if (const Shim* parent = existing()) parents_kfd = parent->kfd_;
   // What the parent had stays allocated and untouched: its lock may be held for ever here.
   the_shim = nullptr;
   making = PTHREAD_MUTEX_INITIALIZER;
+}
+
+bool Shim::is_parents_kfd(int fd) {
+  raw::FileIdentity identity;
+  return parents_kfd.inode != 0 && raw::file_identity(fd, identity) == 0 && identity == parents_kfd;
 }
 
 Result<> Shim::start() {
@@ -91,7 +100,7 @@ Result<> Shim::start() {
   report_coverage(machine);
   DOPPEL_ASSIGN(
       kernel_, VirtualKernel::create(std::move(machine), [this](emu::Simulator& simulator) {
-        auto engine = std::make_unique<EngineProgress>(simulator, [this] { report_faults(); });
+        auto engine = std::make_unique<EngineProgress>(simulator, [this] { after_slice(); });
         engine_ = engine.get();
         return engine;
       }));
@@ -122,7 +131,56 @@ void Shim::report_coverage(MachineProfile& machine) {
   });
 }
 
-/// On the engine thread, the driver's lock held: what a guest did wrong is told at once.
+void Shim::start_engine() {
+  const auto tell = [](const Status& failure) {
+    fmt::print(stderr, "doppel: {}\n", failure.to_string());
+  };
+  if (const char* path = setting("DOPPEL_TRACE", nullptr)) {
+    if (auto trace = Trace::open(path); trace) {
+      trace_ = std::move(*trace);
+      kernel_->machine().simulator().observe(trace_.get());
+    } else {
+      tell(trace.error());
+    }
+  }
+  if (const char* path = setting("DOPPEL_SUMMARY", nullptr)) {
+    if (auto summary = RunSummary::open(path, kernel_->machine()); summary) {
+      summary_.emplace(std::move(*summary));
+      ::atexit([] {
+        if (Shim* shim = existing()) shim->finish_summary();
+      });
+    } else {
+      tell(summary.error());
+    }
+  }
+  MemoryGuard::install([](uint64_t address) {
+    Shim* shim = existing();
+    return shim != nullptr && shim->kernel_->kfd().uses_user_memory(address);
+  });
+  engine_->start();
+}
+
+/// On the engine thread, the driver's lock held.
+void Shim::after_slice() {
+  report_lost_memory();
+  report_faults();
+  if (summary_) summary_->update(kernel_->machine());
+}
+
+void Shim::report_lost_memory() {
+  const std::optional<uint64_t> address = MemoryGuard::take_lost();
+  if (!address) return;
+  fmt::print(stderr, "doppel: The program has taken away memory that a GPU uses (0x{:x}).\n",
+             *address);
+  kernel_->kfd().on_user_memory_lost(*address);
+}
+
+void Shim::finish_summary() {
+  std::lock_guard hold(kernel_->progress().lock());
+  summary_->update(kernel_->machine());
+}
+
+/// What a guest did wrong is told at once.
 void Shim::report_faults() {
   const uint64_t total = kernel_->kfd().fault_count();
   if (total == reported_faults_) return;
@@ -150,9 +208,10 @@ bool Shim::has(const DeviceNode& node) const {
 }
 
 int Shim::open_device(const char* path, int flags) {
+  const bool is_kfd = node_of_path(path).kind == DeviceNode::Kind::Kfd;
+  if (is_kfd) std::call_once(engine_started_, [this] { start_engine(); });
   const int fd = kernel_->open(path, flags);
-  if (fd >= 0 && node_of_path(path).kind == DeviceNode::Kind::Kfd)
-    std::call_once(engine_started_, [this] { engine_->start(); });
+  if (trace_ != nullptr) trace_->calls().open(path, flags, fd);
   return fd;
 }
 
@@ -163,7 +222,8 @@ DeviceNode Shim::node_of(int fd) {
 }
 
 int Shim::ioctl(int fd, unsigned long request, void* argument) {
-  return kernel_->ioctl(fd, request, argument);
+  const auto call = [&] { return kernel_->ioctl(fd, request, argument); };
+  return trace_ == nullptr ? call() : trace_->calls().ioctl(fd, request, argument, call);
 }
 
 }  // namespace doppel::mock::preload

@@ -4,7 +4,8 @@
 // ever destroyed. A forked child starts anew, as it does with the real driver.
 //
 // Environment: DOPPEL_GPU (specification, default "mock:gfx1100"), DOPPEL_ROOT (a directory for the
-// machine's files; without it one is made and removed at exit).
+// machine's files; without it one is made and removed at exit), DOPPEL_TRACE and DOPPEL_SUMMARY
+// (files to write a Trace and a RunSummary to, once the process opens /dev/kfd).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@
 
 #include "backends/mock/engine_progress.h"
 #include "backends/mock/preload/fake_root.h"
+#include "backends/mock/preload/run_summary.h"
+#include "backends/mock/preload/trace.h"
 #include "backends/mock/virtual_kernel.h"
 
 namespace doppel::mock::preload {
@@ -28,6 +31,8 @@ class Shim {
   static Shim* existing();
   /// Called in the child where the process forks.
   static void forget_after_fork();
+  /// Whether the descriptor is /dev/kfd as a forking parent opened it: not this process's to use.
+  static bool is_parents_kfd(int fd);
 
   const FakeRoot& root() const { return *root_; }
 
@@ -42,16 +47,26 @@ class Shim {
   /// ioctl(2) on one of our descriptors: the result or -errno.
   int ioctl(int fd, unsigned long request, void* argument);
 
+  /// Where driver calls are logged; nullptr if nobody asked for it.
+  kfd::CallLog* call_log() { return trace_ == nullptr ? nullptr : &trace_->calls(); }
+
  private:
   Shim() = default;
   Result<> start();
+  /// When the process first opens /dev/kfd.
+  void start_engine();
+  void after_slice();
   void report_faults();
   void report_coverage(MachineProfile& machine);
+  void report_lost_memory();
+  void finish_summary();
 
   std::unique_ptr<VirtualKernel> kernel_;
   std::optional<FakeRoot> root_;
   EngineProgress* engine_ = nullptr;  // owned by kernel_
   std::once_flag engine_started_;
+  std::unique_ptr<Trace> trace_;
+  std::optional<RunSummary> summary_;
   raw::FileIdentity kfd_;  // shares its device number with all our descriptors
   uint64_t reported_faults_ = 0;
 };

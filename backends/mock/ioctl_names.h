@@ -1,0 +1,12 @@
+// The symbolic names of amdkfd's and amdgpu's ioctls, from the tables that the driver model is made
+// of.
+#pragma once
+
+#include <string_view>
+
+namespace doppel::mock {
+
+/// By type and number, whatever the argument's size; "?" for one that is none of theirs.
+std::string_view ioctl_name(unsigned long request);
+
+}  // namespace doppel::mock
