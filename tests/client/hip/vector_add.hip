@@ -1,18 +1,7 @@
-// A HIP client: adds two vectors on the GPU and checks every element. Exit status 0 if all are
-// right.
-#include <hip/hip_runtime.h>
-
-#include <cstdio>
+// Adds two vectors on the GPU and checks every element.
 #include <vector>
 
-#define CHECK(call)                                                             \
-  do {                                                                          \
-    const hipError_t status = (call);                                           \
-    if (status != hipSuccess) {                                                 \
-      std::printf("%s: %s\n", #call, hipGetErrorString(status));                \
-      return 1;                                                                 \
-    }                                                                           \
-  } while (false)
+#include "check.h"
 
 __global__ void vector_add(const float* a, const float* b, float* c, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -36,8 +25,7 @@ int main() {
   vector_add<<<(kCount + 255) / 256, 256>>>(x, y, z, kCount);
   CHECK(hipDeviceSynchronize());
   CHECK(hipMemcpy(c.data(), z, bytes, hipMemcpyDeviceToHost));
-  int wrong = 0;
+  long wrong = 0;
   for (int i = 0; i < kCount; ++i) wrong += c[i] != static_cast<float>(3 * i);
-  std::printf("wrong elements: %d\n", wrong);
-  return wrong == 0 ? 0 : 1;
+  return finish(wrong);
 }
