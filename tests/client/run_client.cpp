@@ -1,9 +1,5 @@
 #include "tests/client/run_client.h"
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,19 +12,7 @@
 namespace doppel::client {
 
 Outcome shell(const std::string& command) {
-  Outcome outcome;
-  FILE* pipe = popen(("(" + command + ") 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer;
-  while (const size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.output.append(buffer.data(), count);
-  const int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
-
-std::string doppel_program() {
-  return test::binary_dir() / "bin/doppel";
+  return test::shell("(" + command + ") 2>&1");
 }
 
 Outcome run(const std::string& options, const std::string& command) {

@@ -8,18 +8,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/shell.h"
+
 namespace doppel::client {
 
-struct Outcome {
-  int status = -1;     // of the shell: 128 + N for signal N
-  std::string output;  // stdout and stderr
+using test::doppel_program;
+using test::Outcome;
 
-  bool says(const std::string& text) const { return output.find(text) != std::string::npos; }
-};
-
+/// Keeps both stdout and stderr.
 Outcome shell(const std::string& command);
-/// The `doppel` command of this build.
-std::string doppel_program();
 /// `doppel run OPTIONS -- COMMAND`.
 Outcome run(const std::string& options, const std::string& command);
 

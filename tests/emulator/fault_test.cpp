@@ -14,12 +14,19 @@ TEST(Fault, PrintsEveryFactOnALineOfItsOwn) {
   fault.queue = 7;
   fault.packet_offset = 33;
   fault.packet = "DISPATCH_DIRECT";
-  fault.wave = WaveLocation{0x2010, 0x2000, {3, 2, 1}, 5, 31, "global_load_b32 v0, v0, s[0:1]"};
+  fault.wave = WaveLocation{.pc = 0x2010,
+                            .program = 0x2000,
+                            .kernel = "gather",
+                            .workgroup = {3, 2, 1},
+                            .wave = 5,
+                            .lane = 31,
+                            .disassembly = "global_load_b32 v0, v0, s[0:1]"};
   fault.address = 0x5010;
   fault.access_size = 4;
   fault.nearest_allocation = "vram 0x4000+0x1000 (handle 9), 16 bytes above its end";
   EXPECT_EQ(fault.to_string(),
             "UnmappedAccess: The read of 4 bytes reaches unmapped memory (va 0x5010).\n"
+            "  kernel: gather\n"
             "  instruction: global_load_b32 v0, v0, s[0:1] (pc 0x2010, program 0x2000+0x10)\n"
             "  workgroup: (3, 2, 1), wave 5, lane 31\n"
             "  address: 0x5010 (read of 4 bytes)\n"

@@ -1,38 +1,15 @@
-// Runs shell commands and keeps what they print.
+// The shell of tests/shell.h under the names that the tests of commands use.
 #pragma once
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
-#include <string>
-
 #include "tests/paths.h"
+#include "tests/shell.h"
 
 namespace doppel::testing {
 
-struct ShellOutcome {
-  int status = -1;
-  std::string output;
-};
-
-/// Standard output alone; append "2>&1" for both.
-inline ShellOutcome shell(const std::string& command) {
-  ShellOutcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer;
-  while (const size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.output.append(buffer.data(), count);
-  }
-  const int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
-
-/// The built `doppel` command.
+using ShellOutcome = test::Outcome;
+using test::shell;
 inline std::string doppel_command() {
-  return (test::binary_dir() / "bin" / "doppel").string();
+  return test::doppel_program();
 }
 
 }  // namespace doppel::testing

@@ -2,14 +2,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace doppel::tools {
 
@@ -25,11 +29,26 @@ Result<std::string> find_library(std::string_view name) {
                fmt::format("{} is not beside the program ({}).", name, self.string()));
 }
 
+namespace {
+
+/// A sanitizer's runtime works only if it is the first library of all.
+bool is_sanitizer_runtime(const std::string& library) {
+  const std::string name = std::filesystem::path(library).filename().string();
+  return name.starts_with("libasan") || name.starts_with("libubsan") ||
+         name.starts_with("libtsan") || name.starts_with("libclang_rt");
+}
+
+}  // namespace
+
 void preload(const std::string& library) {
-  const char* existing = std::getenv("LD_PRELOAD");
-  const std::string all =
-      existing == nullptr || *existing == '\0' ? library : library + ":" + existing;
-  setenv("LD_PRELOAD", all.c_str(), 1);
+  const char* inherited = std::getenv("LD_PRELOAD");
+  std::string names = inherited == nullptr ? "" : inherited;
+  std::ranges::replace(names, ':', ' ');
+  std::vector<std::string> libraries;
+  std::istringstream words(names);
+  for (std::string name; words >> name;) libraries.push_back(name);
+  libraries.insert(std::ranges::find_if_not(libraries, is_sanitizer_runtime), library);
+  setenv("LD_PRELOAD", fmt::format("{}", fmt::join(libraries, ":")).c_str(), 1);
 }
 
 Result<> set_output(const char* variable, const std::string& path) {
