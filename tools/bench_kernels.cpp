@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "emulator/isa/coverage.h"
+#include "emulator/isa/handlers.h"
 #include "tools/commands.h"
 #include "tools/vectors/replay.h"
 #include "tools/vectors/vector_set.h"
@@ -65,6 +67,7 @@ struct Options {
   std::string json_path;
   uint32_t workers = 1;
   uint32_t repeat = 3;
+  std::optional<isa::Level> level;  // the best that the CPU has
   std::string coverage_path;
 };
 
@@ -126,6 +129,13 @@ Json bench(const CapturedKernel& kernel, const Options& options, isa::Coverage* 
 }
 
 int run(const Options& options) {
+  if (options.level && !isa::has_level(*options.level)) {
+    fmt::print(stderr,
+               "doppel bench-kernels: The level isn't built in, or this CPU lacks it ({}).\n",
+               isa::to_string(*options.level));
+    return 2;
+  }
+  isa::choose_level(options.level);
   auto sets = load_vector_sets(options.path);
   if (!sets) {
     fmt::print(stderr, "doppel bench-kernels: {}\n", sets.error().to_string());
@@ -156,7 +166,8 @@ int run(const Options& options) {
                total.failed == 0 ? "all match" : fmt::format("{} fail", total.failed));
   }
   if (!options.json_path.empty()) {
-    const Json report = {{"workers", options.workers},
+    const Json report = {{"level", isa::to_string(isa::best_level())},
+                         {"workers", options.workers},
                          {"repeat", options.repeat},
                          {"kernels", rows},
                          {"wave_instructions", total.instructions},
@@ -192,6 +203,9 @@ void add_bench_kernels(CLI::App& app, int& status) {
       ->check(CLI::Range(1, 256));
   command->add_option("--repeat", options->repeat, "Launches of each kernel; the best counts")
       ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--level", options->level, "The interpreter's x86-64 level")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, isa::Level>{
+          {"v2", isa::Level::V2}, {"v3", isa::Level::V3}, {"v4", isa::Level::V4}}));
   command->add_option("--isa-coverage", options->coverage_path, kCoverageHelp);
   command->add_option("--json", options->json_path, "Also write the figures to this file");
   command->callback([options, &status] { status = run(*options); });

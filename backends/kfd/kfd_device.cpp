@@ -87,7 +87,7 @@ Result<std::unique_ptr<KfdDevice>> KfdDevice::open(std::shared_ptr<KfdProcess> p
 }
 
 KfdDevice::~KfdDevice() {
-  (void)close();
+  (void)close_within({.timeout = KfdQueue::kDestroyTimeout});
   core_->device = nullptr;
 }
 
@@ -204,8 +204,12 @@ Result<> KfdDevice::flush_host_writes() {
 }
 
 Result<> KfdDevice::close() {
+  return close_within({});
+}
+
+Result<> KfdDevice::close_within(const WaitOptions& drain) {
   if (!open_) return {};
-  Result<> result = synchronize();
+  Result<> result = synchronize(drain);
   if (!open_.exchange(false)) return {};
   {
     const std::scoped_lock lock(queues_mutex_);

@@ -44,6 +44,7 @@ class KfdDevice final : public Device {
   };
 
   explicit KfdDevice(std::shared_ptr<DeviceCore> core) : core_(std::move(core)) {}
+  Result<> close_within(const WaitOptions& drain);
   Result<> read_apertures();
   Result<ClockSample> read_clocks() const;
   Result<> check_open() const;

@@ -11,7 +11,6 @@ namespace {
 
 constexpr uint32_t kMinRingBytes = 4096;
 constexpr uint32_t kMaxRingBytes = 1u << 30;
-constexpr auto kDestroyTimeout = std::chrono::seconds(1);
 constexpr auto kSpaceTimeout = std::chrono::seconds(30);
 
 std::unexpected<Status> invalid(std::string message) {

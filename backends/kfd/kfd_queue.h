@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -26,6 +27,9 @@ namespace doppel::kfd {
 
 class KfdQueue final : public Queue {
  public:
+  /// How long destructors let work in flight finish.
+  static constexpr auto kDestroyTimeout = std::chrono::seconds(1);
+
   static Result<std::unique_ptr<KfdQueue>> create(std::shared_ptr<DeviceCore> core,
                                                   const QueueOptions& options);
   ~KfdQueue() override;

@@ -10,7 +10,10 @@ namespace {
 
 constexpr uint64_t kSpinNs = 200'000;              // before the first sleep
 constexpr uint64_t kSliceMs = 100;                 // of one sleep: bounds a lost interrupt's cost
-constexpr uint64_t kFaultGraceNs = 1'000'000'000;  // healthy queues may still deliver the value
+// After a fault healthy queues may still deliver the value: so long the wait goes on that sees the
+// fault, and so long each later one.
+constexpr uint64_t kFaultGraceNs = 1'000'000'000;
+constexpr uint64_t kLaterFaultGraceNs = 100'000'000;
 
 uint64_t saturating_add(uint64_t left, uint64_t right) {
   return left > std::numeric_limits<uint64_t>::max() - right ? std::numeric_limits<uint64_t>::max()
@@ -55,9 +58,10 @@ Result<> Waiter::wait(const std::function<bool()>& ready,
   KernelAbi& kernel = driver_->kernel();
   const uint64_t start = kernel.now_ns();
   const auto limit = static_cast<uint64_t>(std::max<int64_t>(timeout.count(), 0));
-  uint64_t deadline = saturating_add(start, limit);
+  bool faulted = !events_.exceptions().empty();
+  uint64_t deadline =
+      saturating_add(start, faulted ? std::min(limit, kLaterFaultGraceNs) : limit);
   const uint64_t spin_end = saturating_add(start, kSpinNs);
-  bool faulted = false;
   while (true) {
     DOPPEL_TRY(serve());
     const Relax relax = kernel.relax();

@@ -221,7 +221,7 @@ std::expected<void, Fault> Dispatcher::start(const Dispatch& dispatch) {
   for (uint32_t i = 0; i < impl.workers.size(); ++i) {
     impl.workers[i]->begin(launch, i * launch.waves, impl.clock, impl.options.coverage != nullptr);
   }
-  impl.source.begin(launch.workgroups());
+  impl.source.begin(launch.workgroups(), impl.active_workers);
   impl.state = DispatchState::Running;
   return {};
 }

@@ -26,6 +26,7 @@ void Worker::begin(const Launch& launch, uint32_t first_scratch_slot, const Cloc
   context_.log = launch.dispatch.log;
   context_.tlb = tlb_.data();
   tlb_.fill({});
+  own_ = {};
   resident_.clear();
   faulted_.reset();
   grace_ = kFaultGrace;
@@ -52,7 +53,7 @@ void Worker::run(uint64_t budget, WorkSource& source) {
 Workgroup* Worker::take(WorkSource& source) {
   const bool may_add = resident_.empty() || (turns_since_add_ >= resident_.size() && room());
   if (may_add) {
-    if (const auto linear = source.take()) {
+    if (const auto linear = next_workgroup(source)) {
       std::unique_ptr<Workgroup> workgroup = recycle();
       workgroup->launch(*launch_, *linear, first_scratch_slot_, context_);
       ++counters.workgroups;
@@ -62,6 +63,12 @@ Workgroup* Worker::take(WorkSource& source) {
     }
   }
   return resident_.empty() ? nullptr : resident_.front().get();
+}
+
+std::optional<uint64_t> Worker::next_workgroup(WorkSource& source) {
+  if (own_.empty()) own_ = source.take();
+  if (own_.empty()) return std::nullopt;
+  return own_.next++;
 }
 
 /// Without private memory any number may be resident; with it, one per share of the ring.
@@ -98,6 +105,7 @@ void Worker::settle(WorkSource& source) {
 }
 
 void Worker::drop_what_does_not_matter(const WorkSource& source) {
+  own_.end = grace_ == 0 ? own_.next : std::min(own_.end, source.end());
   std::erase_if(resident_, [&](const std::unique_ptr<Workgroup>& workgroup) {
     return grace_ == 0 || workgroup->linear() >= source.end();
   });

@@ -1,5 +1,5 @@
 // Worker: one thread's share of a dispatch: the workgroups it has taken up, run in turns.
-// WorkSource: the workgroups of a dispatch that nobody has taken up yet; shared by its workers.
+// WorkSource: the workgroups of a dispatch that no worker owns yet; shared by its workers.
 #pragma once
 
 #include <algorithm>
@@ -18,21 +18,36 @@
 
 namespace doppel::emu {
 
-/// Hands out workgroups in order. After a fault only those below the faulted one matter: the fault
-/// of the lowest workgroup is the dispatch's, however many workers there are. Thread-safe but for
-/// begin().
+struct WorkRange {
+  uint64_t next = 0;
+  uint64_t end = 0;
+
+  bool empty() const { return next >= end; }
+};
+
+/// Hands out workgroups in order, in runs that shrink towards the end: neighbours touch
+/// neighbouring cache lines, so that workers which alternate would fight for them. After a fault
+/// only the workgroups below the faulted one matter: the fault of the lowest workgroup is the
+/// dispatch's, however many workers there are. Thread-safe but for begin().
 class WorkSource {
  public:
-  void begin(uint64_t workgroups) {
+  void begin(uint64_t workgroups, uint32_t workers) {
     next_.store(0, std::memory_order_relaxed);
     end_.store(workgroups, std::memory_order_relaxed);
     faulted_.store(false, std::memory_order_relaxed);
+    workers_ = workers;
   }
-  std::optional<uint64_t> take() {
-    if (exhausted()) return std::nullopt;
-    const uint64_t linear = next_.fetch_add(1, std::memory_order_relaxed);
-    if (linear >= end()) return std::nullopt;
-    return linear;
+  /// Empty when nothing is left.
+  WorkRange take() {
+    uint64_t next = next_.load(std::memory_order_relaxed);
+    for (;;) {
+      const uint64_t last = end();
+      if (next >= last) return {};
+      const uint64_t run = std::max<uint64_t>((last - next) / (kRunsPerWorker * workers_), 1);
+      if (next_.compare_exchange_weak(next, next + run, std::memory_order_relaxed)) {
+        return {next, next + run};
+      }
+    }
   }
   void report_fault(uint64_t linear) {
     uint64_t end = end_.load(std::memory_order_relaxed);
@@ -46,9 +61,12 @@ class WorkSource {
   bool exhausted() const { return next_.load(std::memory_order_relaxed) >= end(); }
 
  private:
-  alignas(64) std::atomic<uint64_t> next_{0};  // written for each workgroup
+  static constexpr uint64_t kRunsPerWorker = 4;  // of what is left
+
+  alignas(64) std::atomic<uint64_t> next_{0};  // written for each run
   alignas(64) std::atomic<uint64_t> end_{0};   // read for each turn
   std::atomic<bool> faulted_{false};
+  uint32_t workers_ = 1;
 };
 
 class alignas(64) Worker {
@@ -59,7 +77,7 @@ class alignas(64) Worker {
   /// Runs until `budget` instructions are executed or nothing is left.
   void run(uint64_t budget, WorkSource& source);
 
-  bool idle() const { return resident_.empty(); }
+  bool idle() const { return resident_.empty() && own_.empty(); }
   Workgroup* first_resident() { return resident_.empty() ? nullptr : resident_.front().get(); }
   /// The lowest workgroup that has faulted.
   const Workgroup* faulted() const { return faulted_.get(); }
@@ -70,6 +88,7 @@ class alignas(64) Worker {
 
  private:
   Workgroup* take(WorkSource& source);
+  std::optional<uint64_t> next_workgroup(WorkSource& source);
   bool room() const;
   std::unique_ptr<Workgroup> recycle();
   void settle(WorkSource& source);
@@ -79,6 +98,7 @@ class alignas(64) Worker {
   uint32_t first_scratch_slot_ = 0;
   ExecutionContext context_;
   std::array<TlbEntry, isa::kTlbEntries> tlb_{};
+  WorkRange own_;  // not yet taken up
   std::deque<std::unique_ptr<Workgroup>> resident_;
   std::vector<std::unique_ptr<Workgroup>> spare_;
   std::unique_ptr<Workgroup> faulted_;

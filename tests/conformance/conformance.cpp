@@ -25,8 +25,11 @@ void ConformanceTest::reopen(const OpenOptions& options) {
 
 void ConformanceTest::TearDown() {
   if (gpu_ == nullptr) return;
+  if (faulted_) {
+    gpu_.reset();
+    return;
+  }
   const auto closed = gpu_->close();
-  if (faulted_) return;
   EXPECT_TRUE(closed) << closed.error().to_string();
 }
 
