@@ -1,10 +1,14 @@
 #include "backends/named_machine.h"
 
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <mutex>
 
 #include <fmt/format.h>
 
+#include "backends/capture/capture_kernel.h"
 #include "backends/kfd/linux_kernel.h"
 #include "backends/kfd/recording_kernel.h"
 #include "backends/mock/device_profile.h"
@@ -15,8 +19,40 @@ namespace {
 
 constexpr std::string_view kKfdName = "kfd";
 
+/// The process's trace, where the environment asks for one (`doppel record`): of the first machine
+/// that it opens. Never destroyed, so that it can be ended when the process exits.
+struct ProcessTrace {
+  std::ofstream file;
+  std::shared_ptr<capture::CaptureKernel> kernel;
+};
+
+Result<std::shared_ptr<kfd::KernelAbi>> capture_if_wanted(std::shared_ptr<kfd::KernelAbi> kernel,
+                                                          std::string_view name) {
+  static auto& mutex = *new std::mutex;
+  static ProcessTrace* trace = nullptr;
+  const char* path = std::getenv(kTraceVariable.data());
+  if (path == nullptr || *path == '\0') return kernel;
+  const std::scoped_lock lock(mutex);
+  if (trace != nullptr) return kernel;
+  trace = new ProcessTrace;
+  trace->file.open(path, std::ios::binary | std::ios::trunc);
+  if (!trace->file) {
+    return error(StatusCode::System, fmt::format("The trace can't be written ({}).", path));
+  }
+  trace->kernel =
+      std::make_shared<capture::CaptureKernel>(std::move(kernel), trace->file, std::string(name));
+  std::atexit([] {
+    if (const auto ended = trace->kernel->finish(); !ended) {
+      fmt::print(stderr, "doppel: {}\n", ended.error().to_string());
+    }
+    trace->file.close();
+  });
+  return trace->kernel;
+}
+
 Result<std::shared_ptr<kfd::KfdProcess>> open_process(std::shared_ptr<kfd::KernelAbi> kernel,
-                                                      std::ostream* record) {
+                                                      std::string_view name, std::ostream* record) {
+  DOPPEL_ASSIGN(kernel, capture_if_wanted(std::move(kernel), name));
   if (record != nullptr) {
     kernel = std::make_shared<kfd::RecordingKernel>(std::move(kernel), *record);
   }
@@ -29,7 +65,7 @@ Result<std::shared_ptr<kfd::KfdProcess>> linux_process(std::ostream* record) {
   static auto& shared = *new std::shared_ptr<kfd::KfdProcess>;
   const std::scoped_lock lock(mutex);
   if (shared == nullptr) {
-    DOPPEL_ASSIGN(shared, open_process(std::make_shared<kfd::LinuxKernel>(), record));
+    DOPPEL_ASSIGN(shared, open_process(std::make_shared<kfd::LinuxKernel>(), kKfdName, record));
   }
   return shared;
 }
@@ -62,7 +98,7 @@ Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name)
 Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* record) {
   if (name.starts_with(kMockPrefix)) {
     DOPPEL_ASSIGN(auto kernel, open_named_kernel(name));
-    DOPPEL_ASSIGN(auto process, open_process(std::move(kernel), record));
+    DOPPEL_ASSIGN(auto process, open_process(std::move(kernel), name, record));
     return NamedMachine{std::move(process), std::nullopt};
   }
   if (name.starts_with(kKfdName)) {

@@ -20,6 +20,10 @@ struct NamedMachine {
 
 inline constexpr std::string_view kMockPrefix = "mock:";
 
+/// Environment variable: a file into which the first machine that the process opens is traced
+/// (backends/capture); `doppel record` sets it.
+inline constexpr std::string_view kTraceVariable = "DOPPEL_RECORD";
+
 /// The driver alone, not yet spoken to: "kfd" or "mock:MODEL[,option=value]".
 Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name);
 

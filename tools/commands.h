@@ -15,11 +15,14 @@ inline constexpr const char* kCoverageHelp =
 
 void add_bench_kernels(CLI::App& app, int& status);
 void add_completion(CLI::App& app, int& status);
+void add_compare(CLI::App& app, int& status);
 void add_decode(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
 void add_exec(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_profile(CLI::App& app, int& status);
+void add_record(CLI::App& app, int& status);
+void add_replay(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_selftest(CLI::App& app, int& status);
 void add_disasm(CLI::App& app, int& status);

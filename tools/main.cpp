@@ -8,11 +8,14 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int status = 0;
   doppel::tools::add_bench_kernels(app, status);
+  doppel::tools::add_compare(app, status);
   doppel::tools::add_decode(app, status);
   doppel::tools::add_diff(app, status);
   doppel::tools::add_exec(app, status);
   doppel::tools::add_info(app, status);
   doppel::tools::add_profile(app, status);
+  doppel::tools::add_record(app, status);
+  doppel::tools::add_replay(app, status);
   doppel::tools::add_run(app, status);
   doppel::tools::add_selftest(app, status);
   doppel::tools::add_disasm(app, status);

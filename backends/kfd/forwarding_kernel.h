@@ -32,6 +32,7 @@ class ForwardingKernel : public KernelAbi {
     return kernel_->list_dir(path);
   }
   Result<RenderNodeInfo> render_node_info(int fd) override { return kernel_->render_node_info(fd); }
+  void advance_queue(const QueueAdvance& advance) override { kernel_->advance_queue(advance); }
   Relax relax() override { return kernel_->relax(); }
   std::string stall_report() override { return kernel_->stall_report(); }
   std::string fault_report() override { return kernel_->fault_report(); }

@@ -7,6 +7,7 @@
 // from several threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,6 +31,15 @@ struct RenderNodeInfo {
   uint32_t external_revision = 0;
   uint64_t vram_bytes = 0;
   uint64_t visible_vram_bytes = 0;
+};
+
+/// New packets in a queue's ring.
+struct QueueAdvance {
+  uint32_t queue = 0;                     // the driver's id
+  uint64_t* write_pointer = nullptr;      // the queue's, in memory
+  uint64_t to = 0;                        // its new value, in the unit of the queue's kind
+  volatile uint64_t* doorbell = nullptr;  // mapped from the driver
+  uint64_t doorbell_value = 0;
 };
 
 /// The outcome of KernelAbi::relax().
@@ -60,6 +70,15 @@ class KernelAbi : public Clock {
 
   /// What the render node's own library says of it. `fd` comes from open("/dev/dri/renderD*").
   virtual Result<RenderNodeInfo> render_node_info(int fd) = 0;
+
+  /// Tells a queue of new packets. Two stores: everything stored before is visible to the queue
+  /// when it sees the first one.
+  virtual void advance_queue(const QueueAdvance& advance) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    std::atomic_ref(*advance.write_pointer).store(advance.to, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    *advance.doorbell = advance.doorbell_value;
+  }
 
   /// Called in each turn of a loop that waits for the device: yields on a real machine, lets the
   /// simulator step on the virtual one.

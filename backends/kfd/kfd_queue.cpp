@@ -299,12 +299,11 @@ void KfdQueue::publish(Submission submission) {
   in_flight_.push_back({number, std::move(submission.keep_alive)});
   submitted_.store(number, std::memory_order_release);
   ring_.write(submission.commands);
-  // The packets first, then the pointer, then the doorbell that makes the engine look at it.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  std::atomic_ref(amd_queue_->write_dispatch_id)
-      .store(ring_.write_pointer(), std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  *doorbell_ = ring_.doorbell_value();
+  core_->process->kernel().advance_queue({.queue = id_,
+                                          .write_pointer = &amd_queue_->write_dispatch_id,
+                                          .to = ring_.write_pointer(),
+                                          .doorbell = doorbell_,
+                                          .doorbell_value = ring_.doorbell_value()});
 }
 
 Result<ScratchLease> KfdQueue::scratch(uint32_t private_bytes, uint32_t wave_size) {

@@ -18,15 +18,15 @@ std::string complete(const std::string& words) {
 
 TEST(Completion, OffersSubcommands) {
   const std::string all = complete("doppel \"\"");
-  for (const char* command :
-       {"decode", "selftest", "exec", "profile", "run", "info", "completion"}) {
+  for (const char* command : {"decode", "selftest", "exec", "profile", "compare", "record",
+                              "replay", "run", "info", "completion"}) {
     EXPECT_NE(all.find(fmt::format(" {} ", command)), std::string::npos) << command << all;
   }
   EXPECT_EQ(complete("doppel self"), " selftest \n");
 }
 
 TEST(Completion, OffersOptionsOfTheSubcommand) {
-  EXPECT_EQ(complete("doppel exec --ann"), " --annotate \n");
+  EXPECT_EQ(complete("doppel replay --co"), " --compare \n");
   EXPECT_EQ(complete("doppel decode --sd"), " --sdma \n") << "an option of a group";
   EXPECT_EQ(complete("doppel profile du"), " dump \n");
   EXPECT_EQ(complete("doppel exec --nonsense"), "  \n");

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "backends/kfd/kfd_device.h"
+#include "backends/kfd/placing_kernel.h"
 #include "backends/mock/virtual_kernel.h"
 #include "core/code_object.h"
 #include "emulator/verify/observer.h"
-#include "tools/exec/placing_kernel.h"
 
 namespace doppel::exec {
 namespace {
@@ -81,7 +81,7 @@ Result<Bench> set_up(const std::string& name, emu::Observer& observer) {
   DOPPEL_ASSIGN(bench.machine, mock::VirtualKernel::create(std::move(profile)));
   bench.machine->machine().simulator().observe(&observer);
   DOPPEL_ASSIGN(auto process,
-                kfd::KfdProcess::open(std::make_shared<PlacingKernel>(bench.machine)));
+                kfd::KfdProcess::open(std::make_shared<kfd::PlacingKernel>(bench.machine)));
   DOPPEL_ASSIGN(bench.gpu, kfd::KfdDevice::open(std::move(process), 0, name));
   return bench;
 }

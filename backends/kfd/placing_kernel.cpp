@@ -1,19 +1,21 @@
-#include "tools/exec/placing_kernel.h"
+#include "backends/kfd/placing_kernel.h"
 
 #include <sys/mman.h>
 
-namespace doppel::exec {
+namespace doppel::kfd {
 namespace {
 
 constexpr uint64_t kGranule = uint64_t{1} << 20;  // also what lies unmapped between two ranges
+constexpr int kAttempts = 256;
 
 }  // namespace
 
 void* PlacingKernel::mmap(void* address, size_t length, int protection, int flags, int fd,
                           uint64_t offset, int* os_error) {
-  if (address == nullptr && fd < 0) {
-    void* wanted = reinterpret_cast<void*>(next_);
-    next_ += (length + 2 * kGranule - 1) / kGranule * kGranule;
+  const int attempts = address == nullptr && fd < 0 ? kAttempts : 0;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const uint64_t step = (length + 2 * kGranule - 1) / kGranule * kGranule;
+    void* wanted = reinterpret_cast<void*>(next_.fetch_add(step));
     void* placed = ForwardingKernel::mmap(wanted, length, protection, flags | MAP_FIXED_NOREPLACE,
                                           fd, offset, os_error);
     if (placed == wanted) return placed;
@@ -22,4 +24,4 @@ void* PlacingKernel::mmap(void* address, size_t length, int protection, int flag
   return ForwardingKernel::mmap(address, length, protection, flags, fd, offset, os_error);
 }
 
-}  // namespace doppel::exec
+}  // namespace doppel::kfd
