@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/device.h"
+#include "emulator/profile/lds_banks.h"
 #include "tests/paths.h"
-#include "tools/exec/lds_banks.h"
 #include "tools/exec/sandbox.h"
 
 namespace doppel::exec {
@@ -72,7 +72,7 @@ TEST(LdsBanks, TheBusiestBankDecides) {
   const auto strided = [](uint32_t bytes) {
     std::vector<uint32_t> addresses;
     for (uint32_t lane = 0; lane < 32; ++lane) addresses.push_back(lane * bytes);
-    return bank_cycles(std::move(addresses));
+    return profile::bank_cycles(std::move(addresses));
   };
   EXPECT_EQ(strided(4).needed, 1u);
   EXPECT_EQ(strided(4).conflict, 0u);

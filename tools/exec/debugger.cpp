@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "emulator/dispatch/workgroup.h"
+#include "emulator/profile/kernel_profile.h"
 #include "tools/exec/arg_spec.h"
-#include "tools/exec/kernel_profile.h"
 
 namespace doppel::exec {
 namespace {
@@ -56,7 +56,8 @@ bool Debugger::stops_at(const emu::Wave& wave, uint64_t offset) {
 void Debugger::show_place(const emu::Wave& wave, const isa::Inst& inst) {
   const auto& id = wave.workgroup->id();
   output_ << fmt::format("wave {} (workgroup {},{},{}) pc +{:#x}: {}\n", number_of(wave), id[0],
-                         id[1], id[2], inst.pc - wave.workgroup->program(), text_of(wave, inst));
+                         id[1], id[2], inst.pc - wave.workgroup->program(),
+                         profile::text_of(wave, inst));
 }
 
 void Debugger::converse(const emu::Wave& wave, const isa::Inst& inst) {

@@ -1,34 +1,18 @@
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "emulator/profile/summary.h"
 #include "tools/exec/sandbox.h"
 
 namespace doppel::exec {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array kModes = {emu::AccessMode::Read, emu::AccessMode::ScalarRead,
-                               emu::AccessMode::Write, emu::AccessMode::Atomic};
-
-std::string_view mode_name(emu::AccessMode mode) {
-  switch (mode) {
-    case emu::AccessMode::Read:
-      return "vector read";
-    case emu::AccessMode::ScalarRead:
-      return "scalar read";
-    case emu::AccessMode::Write:
-      return "write";
-    case emu::AccessMode::Atomic:
-      return "atomic";
-  }
-  return "?";
-}
+using namespace profile;
 
 /// Different bytes that were touched so; reads of what the kernel itself had written are left out.
 uint64_t unique_bytes(const emu::AccessLog& log, emu::AccessMode mode) {
@@ -53,52 +37,6 @@ uint64_t unique_bytes(const emu::AccessLog& log, emu::AccessMode mode) {
     }
   }
   return bytes;
-}
-
-/// Executions by mnemonic, most frequent first.
-std::vector<std::pair<std::string_view, uint64_t>> mix_of(const KernelProfile& profile) {
-  std::map<std::string_view, uint64_t> counts;
-  for (const auto& [pc, site] : profile.sites()) counts[site.mnemonic] += site.executions;
-  std::vector<std::pair<std::string_view, uint64_t>> mix(counts.begin(), counts.end());
-  std::ranges::stable_sort(mix, std::greater{}, [](const auto& entry) { return entry.second; });
-  return mix;
-}
-
-/// Sums over the instructions that act lane by lane.
-struct Lanes {
-  uint64_t executions = 0, active = 0, all = 0, partial = 0, idle = 0;
-
-  double percent() const {
-    return all == 0 ? 0 : 100.0 * static_cast<double>(active) / static_cast<double>(all);
-  }
-};
-
-Lanes lanes_of(const KernelProfile& profile) {
-  Lanes lanes;
-  for (const auto& [pc, site] : profile.sites()) {
-    if (site.all_lanes == 0) continue;
-    lanes.executions += site.executions;
-    lanes.active += site.active_lanes;
-    lanes.all += site.all_lanes;
-    lanes.partial += site.partial;
-    lanes.idle += site.idle;
-  }
-  return lanes;
-}
-
-struct Banks {
-  uint64_t accesses = 0, needed = 0, conflict = 0;
-};
-
-Banks banks_of(const KernelProfile& profile) {
-  Banks banks;
-  for (const auto& [pc, site] : profile.sites()) {
-    if (site.unit != Unit::Lds) continue;
-    banks.accesses += site.executions;
-    banks.needed += site.bank_needed;
-    banks.conflict += site.bank_conflict;
-  }
-  return banks;
 }
 
 std::string dimensions(const Dim3& dims) {
@@ -153,8 +91,9 @@ std::string print_traffic(const Outcome& outcome) {
   for (const emu::AccessMode mode : kModes) {
     const Traffic& traffic = outcome.profile.traffic(mode);
     if (traffic.accesses == 0) continue;
-    text += fmt::format("  {:<11} {:>12} {:>14} {:>14} {:>14}\n", mode_name(mode), traffic.accesses,
-                        traffic.bytes, unique_bytes(outcome.accesses, mode), traffic.lines);
+    text += fmt::format("  {:<11} {:>12} {:>14} {:>14} {:>14}\n", profile::to_string(mode),
+                        traffic.accesses, traffic.bytes, unique_bytes(outcome.accesses, mode),
+                        traffic.lines);
   }
   return text;
 }
@@ -215,10 +154,11 @@ std::string to_json(const Outcome& outcome) {
   for (const auto& [mnemonic, count] : mix_of(outcome.profile)) json["mix"][mnemonic] = count;
   for (const emu::AccessMode mode : kModes) {
     const Traffic& traffic = outcome.profile.traffic(mode);
-    json["memory"][mode_name(mode)] = {{"accesses", traffic.accesses},
-                                       {"bytes", traffic.bytes},
-                                       {"unique_bytes", unique_bytes(outcome.accesses, mode)},
-                                       {"lines", traffic.lines}};
+    json["memory"][profile::to_string(mode)] = {
+        {"accesses", traffic.accesses},
+        {"bytes", traffic.bytes},
+        {"unique_bytes", unique_bytes(outcome.accesses, mode)},
+        {"lines", traffic.lines}};
   }
   json["divergence"] = {{"vector_instructions", lanes.executions},
                         {"active_lanes", lanes.active},

@@ -15,10 +15,10 @@
 #include "core/launch.h"
 #include "core/status.h"
 #include "emulator/memory/access_log.h"
+#include "emulator/profile/kernel_profile.h"
 #include "tools/exec/arg_spec.h"
 #include "tools/exec/buffer_names.h"
 #include "tools/exec/debugger.h"
-#include "tools/exec/kernel_profile.h"
 #include "tools/exec/watch_list.h"
 
 namespace doppel::exec {
@@ -54,7 +54,7 @@ struct Outcome {
   std::string device;
   Dim3 grid, workgroup;
   uint64_t entry = 0;  // address of the kernel's first instruction
-  KernelProfile profile;
+  doppel::profile::KernelProfile profile;
   emu::AccessLog accesses;
   std::vector<BufferResult> buffers;
   std::vector<WatchResult> watches;

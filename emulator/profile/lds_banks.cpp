@@ -1,9 +1,9 @@
-#include "tools/exec/lds_banks.h"
+#include "emulator/profile/lds_banks.h"
 
 #include <algorithm>
 #include <array>
 
-namespace doppel::exec {
+namespace doppel::profile {
 namespace {
 
 /// Dwords that a lane accesses at each of its addresses.
@@ -68,4 +68,4 @@ BankCycles bank_cycles(const emu::Wave& wave, const isa::Inst& inst, const isa::
   return sum;
 }
 
-}  // namespace doppel::exec
+}  // namespace doppel::profile

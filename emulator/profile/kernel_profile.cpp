@@ -1,13 +1,13 @@
-#include "tools/exec/kernel_profile.h"
+#include "emulator/profile/kernel_profile.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "emulator/isa/code_cache.h"
 #include "emulator/isa/disassembler.h"
-#include "tools/exec/lds_banks.h"
+#include "emulator/profile/lds_banks.h"
 
-namespace doppel::exec {
+namespace doppel::profile {
 namespace {
 
 constexpr uint64_t kLineBytes = 64;
@@ -138,4 +138,4 @@ uint64_t KernelProfile::executions(Unit unit) const {
   return sum;
 }
 
-}  // namespace doppel::exec
+}  // namespace doppel::profile

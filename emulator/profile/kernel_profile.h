@@ -16,7 +16,7 @@
 #include "emulator/wave/probe.h"
 #include "emulator/wave/wave.h"
 
-namespace doppel::exec {
+namespace doppel::profile {
 
 /// Unit that executes an instruction.
 enum class Unit : uint8_t { Scalar, Vector, Memory, ScalarMemory, Lds, Branch, Other };
@@ -69,4 +69,4 @@ class KernelProfile final : public emu::WaveProbe, public emu::AccessListener {
 /// The instruction at `inst` as text.
 std::string text_of(const emu::Wave& wave, const isa::Inst& inst);
 
-}  // namespace doppel::exec
+}  // namespace doppel::profile

@@ -11,7 +11,7 @@
 #include "emulator/isa/row.h"
 #include "emulator/wave/wave.h"
 
-namespace doppel::exec {
+namespace doppel::profile {
 
 inline constexpr uint32_t kLdsBanks = 32;
 
@@ -26,4 +26,4 @@ BankCycles bank_cycles(std::vector<uint32_t> addresses);
 /// Of the LDS instruction that the wave is about to execute, both halves of a wave64 summed.
 BankCycles bank_cycles(const emu::Wave& wave, const isa::Inst& inst, const isa::Row& row);
 
-}  // namespace doppel::exec
+}  // namespace doppel::profile
