@@ -13,6 +13,8 @@
 #include "backends/kfd/recording_kernel.h"
 #include "backends/mock/device_profile.h"
 #include "backends/mock/virtual_kernel.h"
+#include "backends/report/process_report.h"
+#include "backends/report/reporting_kernel.h"
 
 namespace doppel {
 namespace {
@@ -48,6 +50,16 @@ Result<std::shared_ptr<kfd::KernelAbi>> capture_if_wanted(std::shared_ptr<kfd::K
     trace->file.close();
   });
   return trace->kernel;
+}
+
+/// The process's report, where the environment asks for one (`doppel run --report`).
+std::shared_ptr<kfd::KernelAbi> report_if_wanted(std::shared_ptr<mock::VirtualKernel> kernel) {
+  report::ProcessReport* report = report::ProcessReport::begin(*kernel);
+  if (report == nullptr) return kernel;
+  // It is looked at when the process exits.
+  static auto& kept = *new std::shared_ptr<mock::VirtualKernel>;
+  kept = kernel;
+  return std::make_shared<report::ReportingKernel>(std::move(kernel), report->recorder());
 }
 
 Result<std::shared_ptr<kfd::KfdProcess>> open_process(std::shared_ptr<kfd::KernelAbi> kernel,
@@ -92,7 +104,9 @@ Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name)
   if (name == kKfdName) return std::make_shared<kfd::LinuxKernel>();
   if (!name.starts_with(kMockPrefix)) return unknown_name(name);
   DOPPEL_ASSIGN(mock::MachineProfile profile, mock::parse_machine(name));
-  return mock::VirtualKernel::create(std::move(profile));
+  DOPPEL_ASSIGN(std::shared_ptr<mock::VirtualKernel> kernel,
+                mock::VirtualKernel::create(std::move(profile)));
+  return report_if_wanted(std::move(kernel));
 }
 
 Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* record) {

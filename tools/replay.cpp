@@ -27,12 +27,6 @@ struct Options {
   bool compare = false;
 };
 
-std::string default_backend(const capture::StartRecord& start) {
-  if (start.machine.starts_with(kMockPrefix)) return start.machine;
-  if (start.gpus.empty()) return "mock:gfx1100";
-  return fmt::format("mock:{},count={}", start.gpus[0].target, start.gpus.size());
-}
-
 void print(const capture::ReplayReport& report, bool compared) {
   fmt::print("{} records: {} calls, {} submissions, {} bytes of memory{}\n", report.records,
              report.ioctls, report.submissions, report.memory_bytes,
@@ -55,7 +49,8 @@ Result<bool> replay_file(const Options& options) {
   std::ifstream file(options.path, std::ios::binary);
   DOPPEL_ASSIGN(capture::TraceReader trace, capture::TraceReader::open(file));
   DOPPEL_ASSIGN(const capture::StartRecord start, capture::read_start(trace));
-  const std::string backend = options.backend.empty() ? default_backend(start) : options.backend;
+  const std::string backend =
+      options.backend.empty() ? capture::emulated_machine(start) : options.backend;
   DOPPEL_ASSIGN(auto kernel, open_named_kernel(backend));
   DOPPEL_ASSIGN(const capture::ReplayReport report,
                 capture::replay(trace, std::move(kernel),

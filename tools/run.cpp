@@ -1,4 +1,4 @@
-// doppel run [--gpu MODEL] [--count N] [--seed S] [--trace FILE] [--summary FILE] -- COMMAND...:
+// doppel run [--gpu MODEL] [--count N] [--seed S] [--trace FILE] [--report FILE] -- COMMAND...:
 // starts a program on emulated GPUs. The program runs in this very process (exec), with
 // libdoppel_preload.so in front of libc.
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/mock/device_profile.h"
+#include "backends/report/process_report.h"
 #include "tools/commands.h"
 #include "tools/run/launch.h"
 #include "tools/run/session.h"
@@ -26,6 +27,7 @@ struct Options {
   std::string coverage_path;
   std::string trace;
   std::string summary;
+  report::ReportFiles report;
   std::vector<std::string> command;
 };
 
@@ -49,6 +51,8 @@ Result<> prepare(const Options& options) {
   DOPPEL_ASSIGN(const std::string library, find_library("libdoppel_preload.so"));
   DOPPEL_TRY(set_output("DOPPEL_TRACE", options.trace));
   DOPPEL_TRY(set_output("DOPPEL_SUMMARY", options.summary));
+  DOPPEL_TRY(set_output(report::kReportVariable, options.report.page));
+  DOPPEL_TRY(set_output(report::kTimelineVariable, options.report.timeline));
   DOPPEL_ASSIGN(const std::string directory, begin_session());
   preload(library);
   setenv("DOPPEL_GPU", gpu.c_str(), 1);
@@ -87,6 +91,10 @@ void add_run(CLI::App& app, int& status) {
                       "File for ioctls, mappings, packets and dispatches, one JSON object a line");
   command->add_option("--summary", options->summary,
                       "File for what the GPUs did, one JSON object for each process");
+  command->add_option("--report", options->report.page,
+                      "HTML file: findings, timeline, graph and counters of each kernel");
+  command->add_option("--timeline", options->report.timeline,
+                      "JSON file for https://ui.perfetto.dev: calls, packets, kernels, signals");
   command->add_option("command", options->command, "The program and its arguments, after --")
       ->required();
   command->callback([options, &status] { status = run(*options); });

@@ -383,6 +383,12 @@ Result<StartRecord> read_start(TraceReader& trace) {
   return error(StatusCode::Malformed, "The trace does not begin with its machine.");
 }
 
+std::string emulated_machine(const StartRecord& start) {
+  if (start.machine.starts_with("mock:")) return start.machine;
+  if (start.gpus.empty()) return "mock:gfx1100";
+  return fmt::format("mock:{},count={}", start.gpus[0].target, start.gpus.size());
+}
+
 Result<ReplayReport> replay(TraceReader& trace, std::shared_ptr<kfd::KernelAbi> kernel,
                             const ReplayOptions& options) {
   DOPPEL_TRY(read_start(trace));

@@ -59,6 +59,9 @@ struct ReplayReport {
 /// What the trace says of its machine, for the choice of another.
 Result<StartRecord> read_start(TraceReader& trace);
 
+/// "mock:gfx1100,count=2": the emulated machine on which the trace can be carried out.
+std::string emulated_machine(const StartRecord& start);
+
 /// Carries the trace out on `kernel`. An error is a trace that is damaged or can't be carried out;
 /// it names the record.
 Result<ReplayReport> replay(TraceReader& trace, std::shared_ptr<kfd::KernelAbi> kernel,

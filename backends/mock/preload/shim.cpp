@@ -14,6 +14,7 @@
 
 #include "backends/mock/preload/memory_guard.h"
 #include "backends/mock/raw_system.h"
+#include "backends/report/reporting_kernel.h"
 #include "emulator/isa/coverage.h"
 
 namespace doppel::mock::preload {
@@ -131,18 +132,21 @@ void Shim::report_coverage(MachineProfile& machine) {
   });
 }
 
-void Shim::start_engine() {
+void Shim::start_observers() {
   const auto tell = [](const Status& failure) {
     fmt::print(stderr, "doppel: {}\n", failure.to_string());
   };
+  std::vector<emu::Observer*> others;
   if (const char* path = setting("DOPPEL_TRACE", nullptr)) {
     if (auto trace = Trace::open(path); trace) {
       trace_ = std::move(*trace);
       kernel_->machine().simulator().observe(trace_.get());
+      others.push_back(trace_.get());
     } else {
       tell(trace.error());
     }
   }
+  report_ = report::ProcessReport::begin(*kernel_, std::move(others));
   if (const char* path = setting("DOPPEL_SUMMARY", nullptr)) {
     if (auto summary = RunSummary::open(path, kernel_->machine()); summary) {
       summary_.emplace(std::move(*summary));
@@ -153,6 +157,10 @@ void Shim::start_engine() {
       tell(summary.error());
     }
   }
+}
+
+void Shim::start_engine() {
+  start_observers();
   MemoryGuard::install([](uint64_t address) {
     Shim* shim = existing();
     return shim != nullptr && shim->kernel_->kfd().uses_user_memory(address);
@@ -221,8 +229,13 @@ DeviceNode Shim::node_of(int fd) {
   return kernel_->node_of(fd);
 }
 
+int Shim::carry_out(int fd, unsigned long request, void* argument) {
+  if (report_ == nullptr) return kernel_->ioctl(fd, request, argument);
+  return report::reported_ioctl(*kernel_, report_->recorder(), fd, request, argument);
+}
+
 int Shim::ioctl(int fd, unsigned long request, void* argument) {
-  const auto call = [&] { return kernel_->ioctl(fd, request, argument); };
+  const auto call = [&] { return carry_out(fd, request, argument); };
   return trace_ == nullptr ? call() : trace_->calls().ioctl(fd, request, argument, call);
 }
 

@@ -4,8 +4,9 @@
 // ever destroyed. A forked child starts anew, as it does with the real driver.
 //
 // Environment: DOPPEL_GPU (specification, default "mock:gfx1100"), DOPPEL_ROOT (a directory for the
-// machine's files; without it one is made and removed at exit), DOPPEL_TRACE and DOPPEL_SUMMARY
-// (files to write a Trace and a RunSummary to, once the process opens /dev/kfd).
+// machine's files; without it one is made and removed at exit), DOPPEL_TRACE, DOPPEL_SUMMARY,
+// DOPPEL_REPORT and DOPPEL_TIMELINE (files to write a Trace, a RunSummary and a ProcessReport to,
+// once the process opens /dev/kfd).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "backends/mock/preload/run_summary.h"
 #include "backends/mock/preload/trace.h"
 #include "backends/mock/virtual_kernel.h"
+#include "backends/report/process_report.h"
 
 namespace doppel::mock::preload {
 
@@ -56,6 +58,8 @@ class Shim {
   /// When the process first opens /dev/kfd.
   void start_engine();
   void after_slice();
+  void start_observers();
+  int carry_out(int fd, unsigned long request, void* argument);
   void report_faults();
   void report_coverage(MachineProfile& machine);
   void report_lost_memory();
@@ -67,7 +71,8 @@ class Shim {
   std::once_flag engine_started_;
   std::unique_ptr<Trace> trace_;
   std::optional<RunSummary> summary_;
-  raw::FileIdentity kfd_;  // shares its device number with all our descriptors
+  report::ProcessReport* report_ = nullptr;  // never destroyed
+  raw::FileIdentity kfd_;                    // shares its device number with all our descriptors
   uint64_t reported_faults_ = 0;
 };
 
