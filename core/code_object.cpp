@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/code_object_metadata.h"
+#include "core/errors.h"
 
 namespace doppel {
 namespace {
@@ -16,10 +17,6 @@ constexpr uint32_t kOldestAbiVersion = 2;  // ELFABIVERSION_AMDGPU_HSA_V4
 constexpr uint32_t kNewestAbiVersion = 4;  // ELFABIVERSION_AMDGPU_HSA_V6
 constexpr std::string_view kDescriptorSuffix = ".kd";
 constexpr uint32_t kMaxKernargBytes = 1 << 20;
-
-std::unexpected<Status> malformed(std::string message) {
-  return error(StatusCode::Malformed, std::move(message));
-}
 
 /// Kernels of a file without metadata: one per descriptor symbol.
 std::vector<KernelInfo> kernels_from_symbols(const ElfImage& image) {

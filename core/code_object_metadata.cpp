@@ -9,6 +9,8 @@
 
 #include <msgpack.hpp>
 
+#include "core/errors.h"
+
 namespace doppel {
 namespace {
 
@@ -55,8 +57,8 @@ constexpr std::array kKinds = {
 const msgpack::unpack_limit kLimits(/*array=*/65536, /*map=*/65536, /*str=*/1 << 20,
                                     /*bin=*/1 << 20, /*ext=*/0, /*depth=*/16);
 
-std::unexpected<Status> malformed(std::string message) {
-  return error(StatusCode::Malformed, "The code object's metadata " + std::move(message));
+std::unexpected<Status> bad_metadata(std::string message) {
+  return malformed("The code object's metadata " + std::move(message));
 }
 
 /// Read-only view of a MessagePack map: absent keys are nullptr, wrong types are Malformed.
@@ -64,7 +66,7 @@ class Map {
  public:
   static Result<Map> from(const msgpack::object& object, std::string_view what) {
     if (object.type != msgpack::type::MAP) {
-      return malformed(fmt::format("has no map where one is expected ({}).", what));
+      return bad_metadata(fmt::format("has no map where one is expected ({}).", what));
     }
     return Map(object.via.map);
   }
@@ -84,7 +86,7 @@ class Map {
     const msgpack::object* value = find(key);
     if (value == nullptr) return std::string();
     if (value->type != msgpack::type::STR) {
-      return malformed(fmt::format("holds no string under the key ({}).", key));
+      return bad_metadata(fmt::format("holds no string under the key ({}).", key));
     }
     return std::string(value->via.str.ptr, value->via.str.size);
   }
@@ -94,10 +96,10 @@ class Map {
   Result<> number(std::string_view key, uint32_t& out, bool required) const {
     const msgpack::object* value = find(key);
     if (value == nullptr && !required) return {};
-    if (value == nullptr) return malformed(fmt::format("lacks the key ({}).", key));
+    if (value == nullptr) return bad_metadata(fmt::format("lacks the key ({}).", key));
     if (value->type != msgpack::type::POSITIVE_INTEGER ||
         value->via.u64 > std::numeric_limits<uint32_t>::max()) {
-      return malformed(fmt::format("holds no 32-bit number under the key ({}).", key));
+      return bad_metadata(fmt::format("holds no 32-bit number under the key ({}).", key));
     }
     out = static_cast<uint32_t>(value->via.u64);
     return {};
@@ -107,7 +109,7 @@ class Map {
     const msgpack::object* value = find(key);
     if (value == nullptr) return false;
     if (value->type != msgpack::type::BOOLEAN) {
-      return malformed(fmt::format("holds no boolean under the key ({}).", key));
+      return bad_metadata(fmt::format("holds no boolean under the key ({}).", key));
     }
     return value->via.boolean;
   }
@@ -116,7 +118,7 @@ class Map {
     const msgpack::object* value = find(key);
     if (value == nullptr) return std::span<const msgpack::object>();
     if (value->type != msgpack::type::ARRAY) {
-      return malformed(fmt::format("holds no list under the key ({}).", key));
+      return bad_metadata(fmt::format("holds no list under the key ({}).", key));
     }
     return std::span<const msgpack::object>(value->via.array.ptr, value->via.array.size);
   }
@@ -151,7 +153,7 @@ Result<KernelArg> parse_arg(const msgpack::object& object, uint32_t kernarg_byte
   }
   arg.kind = row->kind;
   if (uint64_t{arg.offset} + arg.size > kernarg_bytes) {
-    return malformed(
+    return bad_metadata(
         fmt::format("places an argument ({} at {}, {} bytes) outside of the kernarg "
                     "segment of {} bytes.",
                     arg.name.empty() ? kind : arg.name, arg.offset, arg.size, kernarg_bytes));
@@ -164,12 +166,12 @@ Result<> parse_required_workgroup_size(const Map& map, KernelInfo& kernel) {
   if (sizes.empty()) return {};
   std::array<uint32_t, 3> required{};
   if (sizes.size() != required.size()) {
-    return malformed(fmt::format("gives {} dimensions for .reqd_workgroup_size.", sizes.size()));
+    return bad_metadata(fmt::format("gives {} dimensions for .reqd_workgroup_size.", sizes.size()));
   }
   for (size_t axis = 0; axis < required.size(); ++axis) {
     if (sizes[axis].type != msgpack::type::POSITIVE_INTEGER || sizes[axis].via.u64 == 0 ||
         sizes[axis].via.u64 > std::numeric_limits<uint32_t>::max()) {
-      return malformed("gives a bad .reqd_workgroup_size.");
+      return bad_metadata("gives a bad .reqd_workgroup_size.");
     }
     required[axis] = static_cast<uint32_t>(sizes[axis].via.u64);
   }
@@ -184,7 +186,7 @@ Result<KernelInfo> parse_kernel(const msgpack::object& object) {
   DOPPEL_ASSIGN(kernel.name, map.text(".name"));
   DOPPEL_ASSIGN(kernel.symbol, map.text(".symbol"));
   if (kernel.name.empty() || kernel.symbol.empty()) {
-    return malformed("has a kernel without .name or .symbol.");
+    return bad_metadata("has a kernel without .name or .symbol.");
   }
   DOPPEL_TRY(map.number(".kernarg_segment_size", kernel.kernarg_bytes, true));
   DOPPEL_TRY(map.number(".kernarg_segment_align", kernel.kernarg_align, true));
@@ -232,7 +234,7 @@ Result<CodeObjectMetadata> parse_code_object_metadata(std::span<const std::byte>
         reinterpret_cast<const char*>(note.data()), note.size(), nullptr, nullptr, kLimits);
     return parse_root(handle.get());
   } catch (const std::exception& failure) {  // msgpack reports damage by throwing
-    return malformed(fmt::format("is damaged ({}).", failure.what()));
+    return bad_metadata(fmt::format("is damaged ({}).", failure.what()));
   }
 }
 

@@ -8,13 +8,10 @@
 #include "core/abi/hsa_aql.h"
 #include "core/assert.h"
 #include "core/device.h"
+#include "core/errors.h"
 
 namespace doppel {
 namespace {
-
-std::unexpected<Status> invalid(std::string message) {
-  return error(StatusCode::InvalidArgument, std::move(message));
-}
 
 uint64_t timestamp_address(const Signal& signal, Timestamp which) {
   return which == Timestamp::Start ? signal.ref().start_ts_address()

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/elf_image.h"
+#include "core/errors.h"
 
 namespace doppel {
 namespace {
@@ -42,10 +43,6 @@ enum RelocationType : uint32_t {
 struct ElfCloser {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
-
-std::unexpected<Status> malformed(std::string message) {
-  return error(StatusCode::Malformed, std::move(message));
-}
 
 bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
   return size <= limit && offset <= limit - size;

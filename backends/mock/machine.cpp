@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/mock/persona.h"
+#include "core/align.h"
 #include "core/prng.h"
 
 namespace doppel::mock {
@@ -15,10 +16,6 @@ constexpr uint64_t kVramAvailabilityAlign = uint64_t{2} << 20;
 constexpr uint64_t kDriverReserve = uint64_t{512} << 20;  // AMDGPU_RESERVE_MEM_LIMIT
 constexpr uint8_t kFirstBus = 3;
 constexpr int kGpuIdBits = 16;
-
-uint64_t align_up(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 /// Linux include/linux/hash.h: hash_32.
 uint32_t hash_32(uint32_t value, int bits) {

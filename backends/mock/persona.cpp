@@ -37,7 +37,7 @@ std::string to_hex(const Bytes& bytes) {
   return text;
 }
 
-std::unexpected<Status> malformed(std::string_view what) {
+std::unexpected<Status> bad_profile(std::string_view what) {
   return error(StatusCode::Malformed, fmt::format("The machine profile {}.", what));
 }
 
@@ -54,7 +54,7 @@ Result<std::vector<uint8_t>> from_hex(const std::string& text) {
     bytes.push_back(static_cast<uint8_t>(high << 4 | low));
   }
   if (bytes.size() * 2 != text.size()) {
-    return malformed(fmt::format("has bytes that are not hexadecimal ({:.40})", text));
+    return bad_profile(fmt::format("has bytes that are not hexadecimal ({:.40})", text));
   }
   return bytes;
 }
@@ -87,7 +87,7 @@ Result<PersonaGpu> gpu_from_json(const Json& json) {
                       .parameters = row.at("parameters").get<std::array<uint32_t, 4>>(),
                       .result = row.value("result", 0)};
     if (answer.result > 0)
-      return malformed(fmt::format("has a positive errno ({})", answer.result));
+      return bad_profile(fmt::format("has a positive errno ({})", answer.result));
     if (answer.result == 0) {
       DOPPEL_ASSIGN(answer.bytes, from_hex(row.at("bytes").get<std::string>()));
     }
@@ -98,11 +98,11 @@ Result<PersonaGpu> gpu_from_json(const Json& json) {
 
 Result<> check_path(const std::string& path) {
   if (path.starts_with("/sys/") && path.find("/..") == std::string::npos) return {};
-  return malformed(fmt::format("has a file that is not of sysfs ({})", path));
+  return bad_profile(fmt::format("has a file that is not of sysfs ({})", path));
 }
 
 Result<Persona> persona_from_json(const Json& json) {
-  if (json.value("format", "") != kFormat) return malformed("is another kind of file");
+  if (json.value("format", "") != kFormat) return bad_profile("is another kind of file");
   if (const auto version = json.at("version").get<uint32_t>(); version != kVersion) {
     return error(StatusCode::Unsupported,
                  fmt::format("The machine profile has version {}; this program reads {}.", version,
@@ -138,7 +138,7 @@ class PersonaFiles {
   Result<kfd::Properties> properties(const std::string& path) const {
     const auto file = persona_.files.find(path);
     if (file == persona_.files.end()) {
-      return malformed(fmt::format("lacks a file ({})", path));
+      return bad_profile(fmt::format("lacks a file ({})", path));
     }
     return kfd::Properties::parse(file->second, path);
   }
@@ -196,7 +196,7 @@ Result<DeviceProfile> profile_of(const PersonaGpu& gpu, const PersonaFiles& file
   }
   const uint32_t simds = number("simd_per_cu"), arrays = number("simd_arrays_per_engine");
   if (simds == 0 || arrays == 0 || number("simd_count") < simds || number("array_count") < arrays) {
-    return malformed(fmt::format("has a GPU without compute units (node {})", node));
+    return bad_profile(fmt::format("has a GPU without compute units (node {})", node));
   }
   const drm_amdgpu_info_device info = device_info(gpu);
   profile.marketing_name = gpu.marketing_name;
@@ -263,7 +263,7 @@ Result<Persona> parse_persona(std::string_view text) {
   try {
     return persona_from_json(Json::parse(text));
   } catch (const Json::exception& failure) {
-    return malformed(fmt::format("does not parse ({})", failure.what()));
+    return bad_profile(fmt::format("does not parse ({})", failure.what()));
   }
 }
 
@@ -271,7 +271,7 @@ Result<MachineProfile> emulate(Persona persona) {
   const PersonaFiles files(persona);
   const auto nodes = files.nodes(true);
   if (nodes.empty() || nodes.size() != persona.gpus.size() || nodes.size() > kMaxGpus) {
-    return malformed(fmt::format("has {} GPUs in its topology and {} beside it", nodes.size(),
+    return bad_profile(fmt::format("has {} GPUs in its topology and {} beside it", nodes.size(),
                                  persona.gpus.size()));
   }
   MachineProfile machine;

@@ -19,7 +19,7 @@ constexpr uint32_t kUserptrFlags = AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USER
                                    AMDGPU_GEM_USERPTR_VALIDATE | AMDGPU_GEM_USERPTR_REGISTER;
 constexpr size_t kMetadataBytes = sizeof(drm_amdgpu_gem_metadata{}.data.data);
 
-uint8_t permissions(uint32_t flags) {
+uint8_t page_permissions(uint32_t flags) {
   uint8_t bits = 0;
   if (flags & AMDGPU_VM_PAGE_READABLE) bits |= static_cast<uint8_t>(emu::Access::Read);
   if (flags & AMDGPU_VM_PAGE_WRITEABLE) bits |= static_cast<uint8_t>(emu::Access::Write);
@@ -137,7 +137,7 @@ int VirtualDrm::map_gem(DrmFile& file, GemObject& gem, const drm_amdgpu_gem_va& 
   auto mapped = file.vm().map({.va = args.va_address,
                                .size = args.map_size,
                                .host = object.host() + args.offset_in_bo,
-                               .permissions = permissions(args.flags),
+                               .permissions = page_permissions(args.flags),
                                .kind = object.kind(),
                                .allocation = args.handle});
   if (!mapped) return -EINVAL;

@@ -11,7 +11,7 @@ namespace {
 
 using emu::MemoryKind;
 
-uint8_t permissions(uint32_t flags) {
+uint8_t permissions_of(uint32_t flags) {
   uint8_t bits = static_cast<uint8_t>(emu::Access::Read);
   if (flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE) bits |= static_cast<uint8_t>(emu::Access::Write);
   if (flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE)
@@ -135,7 +135,7 @@ int VirtualKfd::map_on(KfdAllocation& allocation, uint64_t handle, ProcessDevice
     auto mapped = vm.map({.va = va + i * object.size(),
                           .size = object.size(),
                           .host = object.host(),
-                          .permissions = permissions(allocation.flags),
+                          .permissions = permissions_of(allocation.flags),
                           .kind = kind,
                           .coherent = is_coherent(allocation.flags),
                           .allocation = handle});

@@ -9,6 +9,9 @@
 
 namespace doppel::abi {
 
+/// Bytes per unit of COMPUTE_PGM_RSRC2.LDS_SIZE (GRANULATED_LDS_SIZE) on all supported targets.
+inline constexpr uint32_t kLdsGranule = 512;
+
 struct KernelDescriptor {
   uint32_t group_segment_fixed_size;      // static LDS, bytes
   uint32_t private_segment_fixed_size;    // scratch, bytes a work-item

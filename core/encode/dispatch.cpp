@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include "core/command_encoder.h"
+#include "core/abi/kernel_descriptor.h"
 #include "core/packets/registers.h"
 
 namespace doppel {
 namespace {
 
 constexpr uint32_t kMaxUserSgprs = 16;
-constexpr uint32_t kLdsGranule = 512;  // bytes, of RSRC2.LDS_SIZE
 
 uint32_t private_bytes(const DispatchCommand& command) {
   return std::max(command.kernel->private_bytes, command.private_bytes);
@@ -52,7 +52,7 @@ Result<> check_encodable(const DispatchCommand& command, GfxFamily family) {
                              "most {}).",
                              items, max_items));
   }
-  const uint64_t max_lds = regs::ComputePgmRsrc2::lds_size_field.in(family).max() * kLdsGranule;
+  const uint64_t max_lds = regs::ComputePgmRsrc2::lds_size_field.in(family).max() * abi::kLdsGranule;
   if (command.group_bytes > max_lds) {
     return error(StatusCode::InvalidArgument,
                  fmt::format("The kernel wants more LDS than the hardware's field holds ({} bytes, "
@@ -123,7 +123,7 @@ void set_program(CommandStream& stream, const DispatchCommand& command) {
   stream.mark_address(packet, 6, 8);
 
   regs::ComputePgmRsrc2 rsrc2(family, command.kernel->descriptor.compute_pgm_rsrc2);
-  rsrc2.lds_size((command.group_bytes + kLdsGranule - 1) / kLdsGranule);
+  rsrc2.lds_size((command.group_bytes + abi::kLdsGranule - 1) / abi::kLdsGranule);
   const uint32_t rsrc[] = {command.kernel->descriptor.compute_pgm_rsrc1, rsrc2.value()};
   set_registers(stream, regs::COMPUTE_PGM_RSRC1, rsrc);
   set_registers(stream, regs::COMPUTE_PGM_RSRC3, {{command.kernel->descriptor.compute_pgm_rsrc3}});

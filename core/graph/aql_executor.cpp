@@ -36,7 +36,7 @@ void join(CommandStream& stream, std::span<const SignalRef> signals, const Signa
 }
 
 /// One queue's share of the graph.
-struct Lane {
+struct AqlLane {
   Queue* queue = nullptr;
   CommandStream packets;  // AQL: the virtual queue
   IndirectStream nodes;   // SDMA
@@ -74,19 +74,19 @@ class AqlExecutor final : public Executor {
   Result<> open_lane(Queue& queue);
   Result<> open_signals();
   Result<> encode_lane(const Definition& definition, QueueIndex index);
-  Result<> check_room(Lane& lane, const std::string& node) const;
-  void encode_step(const Definition& definition, StepIndex index, Lane& lane);
-  void encode_kernel(StepIndex index, const KernelWork& work, Lane& lane);
-  void encode_transfer_step(StepIndex index, const Work& work, Lane& lane);
+  Result<> check_room(AqlLane& lane, const std::string& node) const;
+  void encode_step(const Definition& definition, StepIndex index, AqlLane& lane);
+  void encode_kernel(StepIndex index, const KernelWork& work, AqlLane& lane);
+  void encode_transfer_step(StepIndex index, const Work& work, AqlLane& lane);
   Submission hub_submission(const GraphLaunchOptions& options);
-  Submission submission(const Lane& lane);
+  Submission submission(const AqlLane& lane);
   void append_user_signal(Submission& submission, const Signal& signal, uint64_t value);
   void reset_signals();
-  std::vector<SignalRef> of_others(Signal Lane::*signal) const;
-  Lane& hub() { return lanes_.front(); }
+  std::vector<SignalRef> of_others(Signal AqlLane::*signal) const;
+  AqlLane& hub() { return lanes_.front(); }
 
   Plan plan_;
-  std::vector<Lane> lanes_;  // by QueueIndex; the first is the hub
+  std::vector<AqlLane> lanes_;  // by QueueIndex; the first is the hub
   KernelMemory kernels_;
   std::vector<Signal> step_signals_;  // empty for steps that nobody waits for
   std::vector<WorkPatch> patches_;    // by node, in the dwords of its lane
@@ -103,7 +103,7 @@ Result<> AqlExecutor::open(const Definition& definition, const GraphOptions& opt
   }
   DOPPEL_TRY(open_signals());
   std::vector<Queue*> queues;
-  for (const Lane& lane : lanes_) queues.push_back(lane.queue);
+  for (const AqlLane& lane : lanes_) queues.push_back(lane.queue);
   DOPPEL_ASSIGN(kernels_, KernelMemory::make(definition, plan_, queues));
   for (QueueIndex index = 0; index < lanes_.size(); ++index)
     DOPPEL_TRY(encode_lane(definition, index));
@@ -113,7 +113,7 @@ Result<> AqlExecutor::open(const Definition& definition, const GraphOptions& opt
 Result<> AqlExecutor::open_lane(Queue& queue) {
   Device& device = queue.device();
   const GfxFamily family = device.target().family;
-  Lane lane{.queue = &queue,
+  AqlLane lane{.queue = &queue,
             .packets = CommandStream(packets::Language::Aql, family),
             .nodes = IndirectStream(QueueKind::Sdma, family),
             .arrived = {},
@@ -135,21 +135,21 @@ Result<> AqlExecutor::open_signals() {
   return {};
 }
 
-std::vector<SignalRef> AqlExecutor::of_others(Signal Lane::*signal) const {
+std::vector<SignalRef> AqlExecutor::of_others(Signal AqlLane::*signal) const {
   std::vector<SignalRef> refs;
-  for (const Lane& lane : std::span(lanes_).subspan(1)) refs.push_back((lane.*signal).ref());
+  for (const AqlLane& lane : std::span(lanes_).subspan(1)) refs.push_back((lane.*signal).ref());
   return refs;
 }
 
 Result<> AqlExecutor::encode_lane(const Definition& definition, QueueIndex index) {
-  Lane& lane = lanes_[index];
+  AqlLane& lane = lanes_[index];
   const bool is_hub = index == 0;
   CommandStream& stream = lane.commands();
   if (!is_hub) {
     join(stream, {}, lane.arrived.ref());
     join(stream, {{kickoff_.ref()}}, {});
   } else if (lanes_.size() > 1) {
-    join(stream, of_others(&Lane::arrived), kickoff_.ref());
+    join(stream, of_others(&AqlLane::arrived), kickoff_.ref());
   }
   for (StepIndex step : plan_.queues[index].steps) {
     encode_step(definition, step, lane);
@@ -160,7 +160,7 @@ Result<> AqlExecutor::encode_lane(const Definition& definition, QueueIndex index
   return {};
 }
 
-Result<> AqlExecutor::check_room(Lane& lane, const std::string& node) const {
+Result<> AqlExecutor::check_room(AqlLane& lane, const std::string& node) const {
   const CommandStream& stream = lane.commands();
   if (auto encoded = stream.check(); !encoded) {
     return error(encoded.error().code(), fmt::format("{}: {}", node, encoded.error().message()));
@@ -174,7 +174,7 @@ Result<> AqlExecutor::check_room(Lane& lane, const std::string& node) const {
                            room * sizeof(uint32_t) / sizeof(abi::KernelDispatchPacket)));
 }
 
-void AqlExecutor::encode_step(const Definition& definition, StepIndex index, Lane& lane) {
+void AqlExecutor::encode_step(const Definition& definition, StepIndex index, AqlLane& lane) {
   const Step& step = plan_.steps[index];
   std::vector<SignalRef> awaited;
   for (StepIndex producer : step.waits) awaited.push_back(step_signals_[producer].ref());
@@ -186,14 +186,14 @@ void AqlExecutor::encode_step(const Definition& definition, StepIndex index, Lan
     encode_transfer_step(index, work, lane);
 }
 
-void AqlExecutor::encode_kernel(StepIndex index, const KernelWork& work, Lane& lane) {
+void AqlExecutor::encode_kernel(StepIndex index, const KernelWork& work, AqlLane& lane) {
   const NodeId node = plan_.steps[index].node;
   DispatchCommand command = kernels_.command(node, work);
   if (step_signals_[index]) command.completion = step_signals_[index].ref();
   patches_[node] = AqlEncoder(lane.packets).exec(command);
 }
 
-void AqlExecutor::encode_transfer_step(StepIndex index, const Work& work, Lane& lane) {
+void AqlExecutor::encode_transfer_step(StepIndex index, const Work& work, AqlLane& lane) {
   SdmaEncoder encoder(lane.nodes.commands());
   const Signal& signal = step_signals_[index];
   if (profile_) encoder.timestamp(signal.ref().start_ts_address());
@@ -203,7 +203,7 @@ void AqlExecutor::encode_transfer_step(StepIndex index, const Work& work, Lane& 
 }
 
 void AqlExecutor::patch(NodeId node, const Work& work) {
-  Lane& lane = lanes_[plan_.steps[plan_.step_of_node[node]].queue];
+  AqlLane& lane = lanes_[plan_.steps[plan_.step_of_node[node]].queue];
   if (const auto* kernel = std::get_if<KernelWork>(&work)) {
     kernels_.write(node, *kernel);
     std::get<DispatchPatch>(patches_[node]).dims.set(lane.dwords(), kernel->dims);
@@ -212,7 +212,7 @@ void AqlExecutor::patch(NodeId node, const Work& work) {
   }
 }
 
-Submission AqlExecutor::submission(const Lane& lane) {
+Submission AqlExecutor::submission(const AqlLane& lane) {
   Submission submission(lane.queue->kind(), lane.queue->device().target().family);
   if (lane.is_sdma())
     lane.nodes.call(submission.commands);
@@ -224,7 +224,7 @@ Submission AqlExecutor::submission(const Lane& lane) {
 }
 
 Submission AqlExecutor::hub_submission(const GraphLaunchOptions& options) {
-  Lane& lane = hub();
+  AqlLane& lane = hub();
   Submission submission(lane.queue->kind(), lane.queue->device().target().family);
   CommandStream& stream = submission.commands;
   if (options.wait != nullptr) {
@@ -237,7 +237,7 @@ Submission AqlExecutor::hub_submission(const GraphLaunchOptions& options) {
     lane.nodes.call(stream);
   else
     stream.append_stream(lane.packets);
-  join(stream, of_others(&Lane::done), {});
+  join(stream, of_others(&AqlLane::done), {});
   if (options.signal != nullptr)
     append_user_signal(submission, *options.signal, options.signal_value);
   join(stream, {}, finish_.ref());
@@ -256,7 +256,7 @@ void AqlExecutor::append_user_signal(Submission& submission, const Signal& signa
 }
 
 void AqlExecutor::reset_signals() {
-  for (Lane& lane : lanes_) {
+  for (AqlLane& lane : lanes_) {
     lane.arrived.set(1);
     lane.done.set(1);
   }
@@ -269,7 +269,7 @@ void AqlExecutor::reset_signals() {
 Result<> AqlExecutor::submit(const GraphLaunchOptions& options) {
   DOPPEL_TRY(wait(submitted_, {}));
   std::vector<QueuedSubmission> submissions;
-  for (Lane& lane : lanes_)
+  for (AqlLane& lane : lanes_)
     submissions.push_back(
         {lane.queue, &lane == &hub() ? hub_submission(options) : submission(lane)});
   reset_signals();
@@ -297,7 +297,7 @@ std::vector<Ticks> AqlExecutor::ticks() const {
 
 std::vector<GraphStream> AqlExecutor::commands() const {
   std::vector<GraphStream> streams;
-  for (const Lane& lane : lanes_)
+  for (const AqlLane& lane : lanes_)
     streams.push_back({&lane.queue->device(), lane.queue->kind(),
                        lane.is_sdma() ? lane.nodes.snapshot() : lane.packets});
   return streams;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/errors.h"
+
 namespace doppel::graph {
 namespace {
 
@@ -58,10 +60,6 @@ Accesses kernel_accesses(const KernelWork& work) {
     add_access(accesses, arg.view, access);
   }
   return accesses;
-}
-
-std::unexpected<Status> prefixed(const std::string& who, const Status& status) {
-  return error(status.code(), fmt::format("{}: {}", who, status.message()), status.os_error());
 }
 
 Result<> check_kernel(const std::string& who, const KernelWork& work) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/align.h"
 #include "core/assert.h"
 #include "core/commands.h"
 #include "core/device.h"
@@ -14,10 +15,6 @@ namespace {
 
 /// A cache line: no two nodes' arguments share one.
 constexpr uint64_t kSlotAlignment = 64;
-
-uint64_t align_up(uint64_t value) {
-  return (value + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
-}
 
 /// Only an AQL queue has the packet anyway.
 bool reads_packet(const KernelInfo& kernel, QueueKind kind) {
@@ -58,7 +55,7 @@ Result<> KernelMemory::add_queue(const Definition& definition, const Plan& plan,
     Slot& slot = slots_[plan.steps[step].node];
     slot.hidden = queue.hidden_args();
     slot.kernarg = end;
-    end = align_up(end + std::max(info.kernarg_bytes, 1u));
+    end = align_up(end + std::max(info.kernarg_bytes, 1u), kSlotAlignment);
     if (reads_packet(info, planned.kind)) {
       slot.packet = end;
       end += sizeof(abi::KernelDispatchPacket);

@@ -31,7 +31,7 @@ void encode(CommandStream& stream, Use use) {
 }
 
 /// One queue's share of the graph.
-struct Lane {
+struct Pm4Lane {
   Queue* queue = nullptr;
   IndirectStream nodes;
   Signal progress;  // steps that signal, counted within a launch
@@ -64,20 +64,20 @@ class Pm4Executor final : public Executor {
   Result<> open_lane(Queue& queue);
   Result<> open_profile();
   Result<> encode_lane(const Definition& definition, QueueIndex index);
-  void encode_step(const Definition& definition, StepIndex index, Lane& lane);
+  void encode_step(const Definition& definition, StepIndex index, Pm4Lane& lane);
   void encode_hub_frame(CommandStream& frame, uint32_t launch, const GraphLaunchOptions& options);
-  void encode_frame(CommandStream& frame, uint32_t launch, const Lane& lane);
+  void encode_frame(CommandStream& frame, uint32_t launch, const Pm4Lane& lane);
   Result<> start_round();
   /// What the signals count a launch as.
   int64_t count_of(uint64_t launch) const { return static_cast<int64_t>(launch) - round_start_; }
-  Lane& hub() { return lanes_.front(); }
-  std::span<Lane> others() { return std::span(lanes_).subspan(1); }
+  Pm4Lane& hub() { return lanes_.front(); }
+  std::span<Pm4Lane> others() { return std::span(lanes_).subspan(1); }
   uint64_t ticks_address(StepIndex step) const {
     return stamps_.gpu_address() + step * sizeof(Ticks);
   }
 
   Plan plan_;
-  std::vector<Lane> lanes_;  // by QueueIndex; the first is the hub
+  std::vector<Pm4Lane> lanes_;  // by QueueIndex; the first is the hub
   KernelMemory kernels_;
   std::vector<WorkPatch> patches_;  // by node, in the dwords of its lane
   Signal kickoff_;                  // n: all queues may run launch n
@@ -104,7 +104,7 @@ Result<> Pm4Executor::open(const Definition& definition, const GraphOptions& opt
   if (profile_) DOPPEL_TRY(open_profile());
 
   std::vector<Queue*> queues;
-  for (const Lane& lane : lanes_) queues.push_back(lane.queue);
+  for (const Pm4Lane& lane : lanes_) queues.push_back(lane.queue);
   DOPPEL_ASSIGN(kernels_, KernelMemory::make(definition, plan_, queues));
   for (QueueIndex index = 0; index < lanes_.size(); ++index)
     DOPPEL_TRY(encode_lane(definition, index));
@@ -113,7 +113,7 @@ Result<> Pm4Executor::open(const Definition& definition, const GraphOptions& opt
 
 Result<> Pm4Executor::open_lane(Queue& queue) {
   Device& device = queue.device();
-  Lane lane{.queue = &queue,
+  Pm4Lane lane{.queue = &queue,
             .nodes = IndirectStream(queue.kind(), device.target().family),
             .progress = {},
             .stage = {}};
@@ -128,12 +128,12 @@ Result<> Pm4Executor::open_profile() {
                              plan_.steps.size() * sizeof(Ticks),
                              {.domain = MemoryDomain::Gtt, .coherent = true, .uncached = true}));
   std::ranges::fill(stamps_.host_as<Ticks>(), Ticks{});
-  for (const Lane& lane : others()) DOPPEL_TRY(lane.queue->device().map(stamps_));
+  for (const Pm4Lane& lane : others()) DOPPEL_TRY(lane.queue->device().map(stamps_));
   return {};
 }
 
 Result<> Pm4Executor::encode_lane(const Definition& definition, QueueIndex index) {
-  Lane& lane = lanes_[index];
+  Pm4Lane& lane = lanes_[index];
   for (StepIndex step : plan_.queues[index].steps) {
     encode_step(definition, step, lane);
     lane.nodes.allow_cut();
@@ -146,7 +146,7 @@ Result<> Pm4Executor::encode_lane(const Definition& definition, QueueIndex index
   return lane.nodes.bind(lane.queue->device());
 }
 
-void Pm4Executor::encode_step(const Definition& definition, StepIndex index, Lane& lane) {
+void Pm4Executor::encode_step(const Definition& definition, StepIndex index, Pm4Lane& lane) {
   const Step& step = plan_.steps[index];
   const Work& work = definition.nodes[step.node].work;
   encode(lane.nodes.commands(), [&]<class Encoder>(Encoder& encoder) {
@@ -180,19 +180,19 @@ void Pm4Executor::encode_hub_frame(CommandStream& frame, uint32_t launch,
                                    const GraphLaunchOptions& options) {
   encode(frame, [&]<class Encoder>(Encoder& encoder) {
     if (options.wait != nullptr) encoder.wait(options.wait->ref(), options.wait_value);
-    for (const Lane& lane : others()) encoder.wait(lane.stage.ref(), 2 * launch - 1);
+    for (const Pm4Lane& lane : others()) encoder.wait(lane.stage.ref(), 2 * launch - 1);
     if constexpr (std::is_same_v<Encoder, Pm4Encoder>) encoder.memory_barrier();
     if (lanes_.size() > 1) encoder.signal(kickoff_.ref(), launch);
     hub().nodes.call(frame);
-    for (const Lane& lane : others()) encoder.wait(lane.stage.ref(), 2 * launch);
+    for (const Pm4Lane& lane : others()) encoder.wait(lane.stage.ref(), 2 * launch);
     if (lanes_.size() > 1)
-      for (const Lane& lane : lanes_) encoder.signal(lane.progress.ref(), 0);
+      for (const Pm4Lane& lane : lanes_) encoder.signal(lane.progress.ref(), 0);
     if (options.signal != nullptr) encoder.signal(options.signal->ref(), options.signal_value);
     encoder.signal(finish_.ref(), launch);
   });
 }
 
-void Pm4Executor::encode_frame(CommandStream& frame, uint32_t launch, const Lane& lane) {
+void Pm4Executor::encode_frame(CommandStream& frame, uint32_t launch, const Pm4Lane& lane) {
   encode(frame, [&]<class Encoder>(Encoder& encoder) {
     encoder.signal(lane.stage.ref(), 2 * launch - 1);
     encoder.wait(kickoff_.ref(), launch);
@@ -204,7 +204,7 @@ void Pm4Executor::encode_frame(CommandStream& frame, uint32_t launch, const Lane
 
 Result<> Pm4Executor::start_round() {
   DOPPEL_TRY(wait(submitted_, {}));
-  for (Lane& lane : lanes_) lane.stage.set(0);
+  for (Pm4Lane& lane : lanes_) lane.stage.set(0);
   kickoff_.set(0);
   finish_.set(0);
   round_start_ = static_cast<int64_t>(submitted_);
@@ -215,7 +215,7 @@ Result<> Pm4Executor::submit(const GraphLaunchOptions& options) {
   if (count_of(submitted_) == kLaunchesPerRound) DOPPEL_TRY(start_round());
   const auto launch = static_cast<uint32_t>(count_of(submitted_ + 1));
   std::vector<QueuedSubmission> submissions;
-  for (Lane& lane : lanes_) {
+  for (Pm4Lane& lane : lanes_) {
     Submission submission(lane.queue->kind(), lane.queue->device().target().family);
     if (&lane == &hub())
       encode_hub_frame(submission.commands, launch, options);
@@ -240,7 +240,7 @@ std::vector<Ticks> Pm4Executor::ticks() const {
 
 std::vector<GraphStream> Pm4Executor::commands() const {
   std::vector<GraphStream> streams;
-  for (const Lane& lane : lanes_)
+  for (const Pm4Lane& lane : lanes_)
     streams.push_back({&lane.queue->device(), lane.queue->kind(), lane.nodes.snapshot()});
   return streams;
 }

@@ -5,20 +5,13 @@
 #include <fmt/format.h>
 
 #include "core/device.h"
+#include "core/errors.h"
 #include "core/graph/aql_executor.h"
 #include "core/graph/binding_check.h"
 #include "core/graph/pm4_executor.h"
 
 namespace doppel::graph {
 namespace {
-
-std::unexpected<Status> invalid(std::string message) {
-  return error(StatusCode::InvalidArgument, std::move(message));
-}
-
-std::unexpected<Status> prefixed(const std::string& who, const Status& status) {
-  return error(status.code(), fmt::format("{}: {}", who, status.message()), status.os_error());
-}
 
 /// Auto's choice. A device without PM4 queues refuses them for good.
 Result<GraphExecutor> preferred_executor(std::span<Device* const> devices,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/align.h"
+
 namespace doppel::emu {
 namespace {
 
@@ -15,10 +17,6 @@ constexpr uint64_t kFirstChosenAddress = uint64_t{1} << 32;
 constexpr uint64_t kMaxScratchBytes = uint64_t{1} << 40;
 constexpr uint64_t kInstructionsPerStep = uint64_t{1} << 32;
 
-uint64_t round_up(uint64_t value, uint64_t granule) {
-  return (value + granule - 1) / granule * granule;
-}
-
 uint64_t waves_per_workgroup(const KernelLaunch& launch) {
   uint64_t items = 1;
   for (uint32_t axis : launch.workgroup) items = std::min<uint64_t>(items * axis, UINT32_MAX);
@@ -27,7 +25,7 @@ uint64_t waves_per_workgroup(const KernelLaunch& launch) {
 
 // TMPRING_SIZE counts a wave's scratch in units of 1 KiB before gfx11 and of 256 bytes since.
 uint64_t scratch_bytes_per_wave(const KernelLaunch& launch) {
-  return round_up(uint64_t{launch.scratch_bytes_per_lane} * launch.wave_size, 1024);
+  return align_up(uint64_t{launch.scratch_bytes_per_lane} * launch.wave_size, 1024);
 }
 
 Fault bad_dispatch(std::string message) {
@@ -71,7 +69,7 @@ uint64_t KernelRunner::find_gap(uint64_t size) const {
     const uint64_t end = va + mapping.size;
     if (end + kGpuPageBytes <= begin) continue;
     if (va >= begin + size + kGpuPageBytes) break;
-    begin = round_up(end + kGpuPageBytes, kGpuPageBytes);
+    begin = align_up(end + kGpuPageBytes, kGpuPageBytes);
   }
   return begin;
 }
@@ -86,7 +84,7 @@ Result<uint64_t> KernelRunner::map_anywhere(std::byte* host, uint64_t size, uint
 Result<uint64_t> KernelRunner::reserve_scratch(const KernelLaunch& launch) {
   const uint64_t per_wave = scratch_bytes_per_wave(launch);
   const uint64_t slots = waves_per_workgroup(launch) * std::max(options_.workers, 1u);
-  const uint64_t wanted = round_up(per_wave * slots, kGpuPageBytes);
+  const uint64_t wanted = align_up(per_wave * slots, kGpuPageBytes);
   if (per_wave > UINT32_MAX || wanted > kMaxScratchBytes) {
     return error(StatusCode::InvalidArgument,
                  fmt::format("The scratch memory is too large ({} bytes a lane, {} waves).",

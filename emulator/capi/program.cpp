@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/abi/hsa_aql.h"
+#include "core/align.h"
 #include "core/command_encoder.h"
 
 namespace doppel::emu {
@@ -16,10 +17,6 @@ constexpr auto kRead = static_cast<uint8_t>(Access::Read);
 constexpr auto kReadExecute = static_cast<uint8_t>(kRead | static_cast<uint8_t>(Access::Execute));
 constexpr uint64_t kProgramAlignment = 256;  // PGM_LO holds the address >> 8
 constexpr uint64_t kZerosBehindCode = 256;   // the instruction prefetch runs ahead of the wave
-
-uint64_t round_up(uint64_t value, uint64_t granule) {
-  return (value + granule - 1) / granule * granule;
-}
 
 // Fills user SGPRs from the first on, as the CP does.
 class UserSgprs {
@@ -86,7 +83,7 @@ Result<> Program::load_object(std::span<const std::byte> file, std::string_view 
   }
   std::span<std::byte> memory;
   DOPPEL_ASSIGN(const uint64_t base,
-                map_code(round_up(object.image_bytes(), kGpuPageBytes), runner, memory));
+                map_code(align_up(object.image_bytes(), kGpuPageBytes), runner, memory));
   DOPPEL_TRY(object.write_image(base, memory.first(object.image_bytes())));
   launch.target = &object.target();
   launch.program = base + kernel->entry_offset;

@@ -8,6 +8,8 @@
 
 #include "core/abi/amd_signal.h"
 #include "core/abi/hsa_aql.h"
+#include "core/abi/kernel_descriptor.h"
+#include "core/align.h"
 #include "core/status.h"
 
 namespace doppel::emu {
@@ -18,7 +20,6 @@ using aql::Id;
 constexpr uint64_t kPacketNs = 100;
 constexpr Outcome kDone{.ns = kPacketNs};
 constexpr Outcome kWait{.next = Next::Wait, .ns = kPacketNs};
-constexpr uint32_t kLdsGranule = 512;  // bytes per unit of RSRC2.LDS_SIZE
 constexpr uint64_t kCodeAlignment = 256;
 
 // Word 3 of a buffer resource (RDNA2 ISA manual, section 8.1.8): the lane's number is the index,
@@ -272,9 +273,9 @@ std::expected<Dispatch, Fault> AqlProcessor::make_dispatch(const packets::Packet
   }
   dispatch.rsrc1 = descriptor->compute_pgm_rsrc1;
   dispatch.rsrc3 = descriptor->compute_pgm_rsrc3;
-  dispatch.lds_bytes = (view.group_segment_size() + kLdsGranule - 1) / kLdsGranule * kLdsGranule;
+  dispatch.lds_bytes = align_up(view.group_segment_size(), abi::kLdsGranule);
   regs::ComputePgmRsrc2 rsrc2(family(), descriptor->compute_pgm_rsrc2);
-  rsrc2.lds_size(dispatch.lds_bytes / kLdsGranule);
+  rsrc2.lds_size(dispatch.lds_bytes / abi::kLdsGranule);
   dispatch.rsrc2 = rsrc2.value();
   dispatch.wave32 = family() != GfxFamily::Gfx9_4 &&
                     (descriptor->kernel_code_properties & abi::ENABLE_WAVEFRONT_SIZE32);

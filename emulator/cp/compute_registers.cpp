@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "core/abi/kernel_descriptor.h"
 #include "emulator/packet_outcome.h"
 
 namespace doppel::emu {
 namespace {
 
 constexpr uint32_t kUconfigEnd = 0x10000;  // SET_UCONFIG_REG has 16 bits of offset, wrapped by none
-constexpr uint32_t kLdsGranule = 512;      // bytes per unit of RSRC2.LDS_SIZE (LLVM AMDGPU usage)
 
 /// Bytes per unit of TMPRING_SIZE.WAVESIZE: 256 dwords before gfx11, 64 from it on.
 constexpr uint32_t scratch_granule(GfxFamily family) {
@@ -107,7 +107,7 @@ std::expected<Dispatch, Fault> ComputeRegisters::dispatch(std::array<uint32_t, 3
   for (uint32_t i = 0; i < dispatch.user_data.size(); ++i) {
     dispatch.user_data[i] = sh(regs::COMPUTE_USER_DATA_0, i);
   }
-  dispatch.lds_bytes = regs::ComputePgmRsrc2(family_, dispatch.rsrc2).lds_size() * kLdsGranule;
+  dispatch.lds_bytes = regs::ComputePgmRsrc2(family_, dispatch.rsrc2).lds_size() * abi::kLdsGranule;
   if (regs::ComputePgmRsrc2(family_, dispatch.rsrc2).scratch_en()) {
     set_scratch(dispatch, gpu_, sh_pair(regs::COMPUTE_DISPATCH_SCRATCH_BASE_LO) << 8,
                 sh(regs::COMPUTE_TMPRING_SIZE));

@@ -25,7 +25,7 @@ struct Default {
   constexpr operator int() const { return kByType; }
   constexpr operator Takes() const { return Takes::ByType; }
 };
-namespace columns {
+namespace rule_columns {
 constexpr Default _;
 using enum Takes;
 constexpr std::array kExceptions = {
@@ -34,7 +34,7 @@ constexpr std::array kExceptions = {
 #include "emulator/isa/modifier_rules.inc"
 #undef MODIFIER_RULE
 };
-}  // namespace columns
+}  // namespace rule_columns
 
 bool is_float(OperandType type) {
   const OperandKind kind = info(type).kind;
@@ -47,8 +47,8 @@ bool decide(Takes exception, bool by_type) {
 
 ModifierRules make_rules(const Row& row) {
   static constexpr Exception kNone{"", kByType, kByType, Takes::ByType, Takes::ByType, 0};
-  const auto* found = std::ranges::find(columns::kExceptions, row.name, &Exception::name);
-  const Exception& exception = found == columns::kExceptions.end() ? kNone : *found;
+  const auto* found = std::ranges::find(rule_columns::kExceptions, row.name, &Exception::name);
+  const Exception& exception = found == rule_columns::kExceptions.end() ? kNone : *found;
   uint8_t floats = 0;
   uint8_t sources = 0;
   for (uint32_t i = 0; i < row.sources(); ++i) {

@@ -13,7 +13,7 @@ struct Absent {
   constexpr operator OperandType() const { return OperandType::None; }
 };
 
-namespace columns {
+namespace row_columns {
 constexpr Absent _;
 using enum OperandType;
 
@@ -32,9 +32,9 @@ constexpr Row kRows[] = {
 #include "emulator/isa/tables/all.inc"
 #undef INST
 };
-}  // namespace columns
+}  // namespace row_columns
 
-using columns::kRows;
+using row_columns::kRows;
 
 constexpr std::array kRdnaFamilies = {GfxFamily::Gfx10_3, GfxFamily::Gfx11, GfxFamily::Gfx11_5};
 constexpr size_t kOpcodeSpace = 1024;

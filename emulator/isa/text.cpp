@@ -63,7 +63,7 @@ std::string_view named_source(uint32_t code) {
   }
 }
 
-std::string_view float_constant(uint32_t code, OperandType type) {
+std::string_view float_constant_text(uint32_t code, OperandType type) {
   constexpr std::string_view kValues[] = {"0.5", "-0.5", "1.0", "-1.0",
                                           "2.0", "-2.0", "4.0", "-4.0"};
   if (code < kInlineInv2Pi) return kValues[code - kInlineHalf];
@@ -192,7 +192,7 @@ void Text::constant(uint32_t code, OperandType type) {
   } else if (code <= kInlineMinus16) {
     text_ += std::to_string(static_cast<int>(kInline64) - static_cast<int>(code));
   } else {
-    text_ += float_constant(code, type);
+    text_ += float_constant_text(code, type);
   }
 }
 

@@ -33,6 +33,15 @@ function(doppel_library name)
   install(TARGETS ${name} EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
+# doppel_compile_fast(NAME): the target's own code isn't what is tested or measured. Where a build
+# serves one run of the tests (CMAKE_UNITY_BUILD; see scripts/lib.sh) or optimising takes minutes
+# (sanitizers), it isn't optimised.
+function(doppel_compile_fast name)
+  if(DOPPEL_SANITIZE OR CMAKE_UNITY_BUILD)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+endfunction()
+
 # doppel_test(NAME LABEL unit|sim|conformance|... SOURCES... DEPENDS...): one GoogleTest binary;
 # each of its tests becomes a ctest test with the label.
 function(doppel_test name)
@@ -43,9 +52,7 @@ function(doppel_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} doppel_test_paths doppel_options GTest::gmock
                                         GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  if(DOPPEL_SANITIZE)  # what is tested stays optimised; instrumented tests take minutes to optimise
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
+  doppel_compile_fast(${name})
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()
 

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr SignalRef kDone{0x7f0000001000, 0, 0};
+constexpr SignalRef kExpectedDone{0x7f0000001000, 0, 0};
 
 CommandStream wait_for(uint64_t signal_address, uint64_t value) {
   CommandStream stream(packets::Language::Pm4, GfxFamily::Gfx11);
@@ -57,7 +57,7 @@ class ExpectStream : public testing::Test {
 };
 
 TEST(ExpectStreamMacro, TakesStreamsRecordingsAndGraphs) {
-  EXPECT_STREAM(wait_for(kDone.address, 3), "wait", {"done", kDone.address, 64});
+  EXPECT_STREAM(wait_for(kExpectedDone.address, 3), "wait", {"done", kExpectedDone.address, 64});
 
   test::GraphWorld world({.program = "golden_kernels"});
   const Signal done = *world.devices[0].create_signal({});

@@ -23,13 +23,13 @@
 namespace doppel::selftest {
 namespace {
 
-struct Row {
+struct KernelImage {
   std::string_view target;
   const std::byte* begin;
   const std::byte* end;
 };
 
-const Row kRows[] = {
+const KernelImage kImages[] = {
 #define SELFTEST_KERNEL(target, file) \
   {#target, doppel_selftest_##target##_begin, doppel_selftest_##target##_end},
 #include "selftest_kernels.inc"
@@ -39,8 +39,8 @@ const Row kRows[] = {
 }  // namespace
 
 std::span<const std::byte> code_object_for(const Target& target) {
-  const auto* row = std::ranges::find(kRows, target.name, &Row::target);
-  if (row == std::end(kRows)) return {};
+  const auto* row = std::ranges::find(kImages, target.name, &KernelImage::target);
+  if (row == std::end(kImages)) return {};
   return {row->begin, row->end};
 }
 

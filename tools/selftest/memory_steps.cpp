@@ -9,7 +9,7 @@
 namespace doppel::selftest {
 namespace {
 
-constexpr uint64_t kBytes = uint64_t{1} << 20;
+constexpr uint64_t kProbeBytes = uint64_t{1} << 20;
 
 /// Writes and reads back through the CPU's mapping.
 Result<> check_cpu_view(const Allocation& memory) {
@@ -24,9 +24,9 @@ Result<> check_cpu_view(const Allocation& memory) {
 }
 
 Result<Done> try_memory(Bench& bench, const AllocationOptions& options) {
-  DOPPEL_ASSIGN(Allocation memory, bench.memory->allocate(kBytes, options));
+  DOPPEL_ASSIGN(Allocation memory, bench.memory->allocate(kProbeBytes, options));
   if (memory.host() != nullptr) DOPPEL_TRY(check_cpu_view(memory));
-  const std::string detail = fmt::format("{} KiB at {:#x}", kBytes >> 10, memory.gpu_address());
+  const std::string detail = fmt::format("{} KiB at {:#x}", kProbeBytes >> 10, memory.gpu_address());
   DOPPEL_TRY(memory.release());
   return Done{detail};
 }

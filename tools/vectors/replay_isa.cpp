@@ -4,23 +4,13 @@
 
 #include "core/assert.h"
 #include "emulator/capi/kernel_runner.h"
+#include "tools/vectors/guest_layout.h"
 #include "tools/vectors/replay.h"
 
 namespace doppel::vectors {
 namespace {
 
-// Where a case's memory appears to the wave: far apart, beyond 32 bits, each on its own page.
-constexpr uint64_t kCodeAddress = 0x7a10'0000'0000;
-constexpr uint64_t kOutputAddress = 0x7a21'0000'0000;
-constexpr uint64_t kInputAddress = 0x7a32'0000'0000;
-constexpr uint64_t kKernargAddress = 0x7a43'0000'0000;
-constexpr uint64_t kZerosBehindCode = 256;
 constexpr uint64_t kCaseInstructionBudget = 1'000'000;
-
-constexpr auto kRead = static_cast<uint8_t>(emu::Access::Read);
-constexpr auto kReadWrite = static_cast<uint8_t>(emu::Access::ReadWrite);
-constexpr auto kReadExecute =
-    static_cast<uint8_t>(kRead | static_cast<uint8_t>(emu::Access::Execute));
 
 std::span<const std::string_view> targets_of(IsaCaseArch arch) {
   static constexpr std::string_view rdna3[] = {"gfx1100", "gfx1150"};

@@ -7,21 +7,11 @@
 
 #include "core/code_object.h"
 #include "emulator/capi/kernel_runner.h"
+#include "tools/vectors/guest_layout.h"
 #include "tools/vectors/replay.h"
 
 namespace doppel::vectors {
 namespace {
-
-constexpr uint64_t kCodeAddress = 0x7a10'0000'0000;
-constexpr uint64_t kKernargAddress = 0x7a43'0000'0000;
-constexpr uint64_t kFirstBufferAddress = 0x7b00'0000'0000;
-constexpr uint64_t kBufferSpacing = 0x1'0000'0000;
-constexpr uint64_t kZerosBehindCode = 256;
-
-constexpr auto kRead = static_cast<uint8_t>(emu::Access::Read);
-constexpr auto kReadWrite = static_cast<uint8_t>(emu::Access::ReadWrite);
-constexpr auto kReadExecute =
-    static_cast<uint8_t>(kRead | static_cast<uint8_t>(emu::Access::Execute));
 
 uint64_t buffer_address(size_t index) {
   return kFirstBufferAddress + index * kBufferSpacing;

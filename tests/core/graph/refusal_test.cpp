@@ -11,7 +11,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr uint32_t kCount = GraphWorld::kWords;
 constexpr Dim3 kGrid(4), kWorkgroup(256);
 
 template <class T>
@@ -29,7 +28,7 @@ class GraphRefuses : public testing::TestWithParam<GraphExecutor> {
   }
   GraphNode affine(uint32_t in, uint32_t out, GraphNodeOptions node_options = {}) {
     return graph.kernel(world.kernel("affine"),
-                        args(world.buffers[in], writes(world.buffers[out]), 2u, 1u, kCount), kGrid,
+                        args(world.buffers[in], writes(world.buffers[out]), 2u, 1u, GraphWorld::kWords), kGrid,
                         kWorkgroup, std::move(node_options));
   }
   size_t submissions() {
@@ -71,7 +70,7 @@ TEST_P(GraphRefuses, AnEdgeToANodeOfAnotherGraph) {
 
 TEST_P(GraphRefuses, MemoryThatThePeerDoesNotMap) {
   affine(0, 1);
-  graph.kernel(world.kernel("affine", 1), args(world.buffers[1], world.buffers[4], 2u, 1u, kCount),
+  graph.kernel(world.kernel("affine", 1), args(world.buffers[1], world.buffers[4], 2u, 1u, GraphWorld::kWords),
                kGrid, kWorkgroup);
   const Status status = refusal(instantiate());
   EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
@@ -103,7 +102,7 @@ TEST_P(GraphRefuses, AKernelThatDoesNotExist) {
 }
 
 TEST_P(GraphRefuses, ArgumentsThatDoNotFit) {
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1.0, kCount),
+  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1.0, GraphWorld::kWords),
                kGrid, kWorkgroup);
   EXPECT_THAT(refusal(instantiate()).message(),
               AllOf(HasSubstr("Node 0 (affine)"), HasSubstr("Argument 3")));
@@ -117,14 +116,14 @@ TEST_P(GraphRefuses, AFreedBuffer) {
 }
 
 TEST_P(GraphRefuses, LaunchDimensionsOverTheLimit) {
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, kCount), 1,
+  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords), 1,
                Dim3(1024, 2));
   EXPECT_THAT(refusal(instantiate()).message(),
               AllOf(HasSubstr("Node 0 (affine)"), HasSubstr("1024x2x1")));
 }
 
 TEST_P(GraphRefuses, AGridBeyond32Bits) {
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, kCount),
+  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords),
                Dim3(1u << 30), 1024);
   const Status status = refusal(instantiate());
   EXPECT_EQ(status.code(), StatusCode::OutOfRange);
@@ -152,7 +151,7 @@ TEST_P(GraphRefuses, TransfersThatMakeNoSense) {
 TEST_P(GraphRefuses, ToLaunchWithoutAVariable) {
   const auto factor = graph.variable<uint32_t>("factor");
   static_cast<void>(graph.variable<uint32_t>("unused"));  // no node takes it
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], factor, 1u, kCount),
+  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], factor, 1u, GraphWorld::kWords),
                kGrid, kWorkgroup);
   auto exec = instantiate();
   ASSERT_TRUE(exec) << exec.error().to_string();
@@ -172,14 +171,14 @@ TEST_P(GraphRefuses, AVariableOfAnotherGraphOrAsAPlainValue) {
   const auto own = graph.variable<uint32_t>("own");
   const GraphNode node =
       graph.kernel(world.kernel("affine"),
-                   args(world.buffers[0], world.buffers[1], own, 1u, kCount), kGrid, kWorkgroup);
+                   args(world.buffers[0], world.buffers[1], own, 1u, GraphWorld::kWords), kGrid, kWorkgroup);
   auto exec = instantiate();
   ASSERT_TRUE(exec) << exec.error().to_string();
   EXPECT_THAT(refusal(exec->set(foreign, 1u)).message(), HasSubstr("not of this graph"));
   EXPECT_THAT(refusal(exec->set_scalar(node, 2, 1u)).message(), HasSubstr("set the variable"));
 
   graph.kernel(world.kernel("affine"),
-               args(world.buffers[0], world.buffers[1], foreign, 1u, kCount), kGrid, kWorkgroup);
+               args(world.buffers[0], world.buffers[1], foreign, 1u, GraphWorld::kWords), kGrid, kWorkgroup);
   EXPECT_FALSE(instantiate());
 }
 
@@ -301,7 +300,7 @@ TEST_P(GraphRefuses, NothingWhenAProgramIsFreedBeforeTheGraph) {
 TEST(GraphExecutors, CountLaunchesInThirtyBits) {
   GraphWorld world;
   Graph graph;
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, kCount),
+  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords),
                kGrid, kWorkgroup);
   graph.copy(world.buffers[1], world.buffers[2]);
   constexpr uint32_t kLast = (1u << 30) - 1;

@@ -4,6 +4,7 @@
 
 #include "core/command_encoder.h"
 #include "core/packets/dump.h"
+#include "tests/core/packets/stream_dwords.h"
 
 namespace doppel {
 namespace {
@@ -12,11 +13,6 @@ using Dwords = std::vector<uint32_t>;
 
 constexpr SignalRef kSignal{0x7fe571bfff40, 0x7fe573232008, 1};
 constexpr SignalRef kQuietSignal{0x7fe571bfff40, 0, 0};
-
-Dwords dwords_of(const CommandStream& stream) {
-  EXPECT_TRUE(stream.check().has_value());
-  return {stream.dwords().begin(), stream.dwords().end()};
-}
 
 struct Pm4 : testing::Test {
   CommandStream stream{packets::Language::Pm4, GfxFamily::Gfx11};

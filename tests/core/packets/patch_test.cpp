@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/command_encoder.h"
+#include "tests/core/packets/stream_dwords.h"
 
 namespace doppel {
 namespace {
 
 using packets::Language;
 using Dwords = std::vector<uint32_t>;
-
-Dwords dwords_of(const CommandStream& stream) {
-  EXPECT_TRUE(stream.check().has_value());
-  return {stream.dwords().begin(), stream.dwords().end()};
-}
 
 constexpr SignalRef kOld{0x7f0000001000, 0x7f0000002008, 7};
 constexpr SignalRef kNew{0x7e1234567880, 0x7e0000abc010, 0xabc};

@@ -9,13 +9,13 @@
 namespace doppel::packets {
 namespace {
 
-struct Column {
+struct AddressColumn {
   const char* file;
   GfxFamily family;
   std::map<int, uint32_t> segment_base;  // of GC instance 0, ip_base_*.json
 };
 
-class RegisterFacts : public testing::TestWithParam<Column> {};
+class RegisterFacts : public testing::TestWithParam<AddressColumn> {};
 
 TEST_P(RegisterFacts, AddressesAndFieldsAgree) {
   const auto& [file, family, base] = GetParam();
@@ -68,11 +68,11 @@ TEST_P(RegisterFacts, EveryComputeRegisterHasARow) {
 
 INSTANTIATE_TEST_SUITE_P(
     Headers, RegisterFacts,
-    testing::Values(Column{"hw/regs_gc_9_4_3.json", GfxFamily::Gfx9_4, {{0, 0x2000}, {1, 0xa000}}},
-                    Column{"hw/regs_gc_11_0_0.json", GfxFamily::Gfx11, {{0, 0x1260}, {1, 0xa000}}},
-                    Column{
+    testing::Values(AddressColumn{"hw/regs_gc_9_4_3.json", GfxFamily::Gfx9_4, {{0, 0x2000}, {1, 0xa000}}},
+                    AddressColumn{"hw/regs_gc_11_0_0.json", GfxFamily::Gfx11, {{0, 0x1260}, {1, 0xa000}}},
+                    AddressColumn{
                         "hw/regs_gc_11_5_0.json", GfxFamily::Gfx11_5, {{0, 0x1260}, {1, 0xa000}}},
-                    Column{"hw/regs_gc_12_0_0.json", GfxFamily::Gfx12, {{0, 0x1260}, {1, 0xa000}}}),
+                    AddressColumn{"hw/regs_gc_12_0_0.json", GfxFamily::Gfx12, {{0, 0x1260}, {1, 0xa000}}}),
     [](const auto& instance) {
       std::string name(to_string(instance.param.family));
       std::erase(name, '.');

@@ -11,7 +11,6 @@
 namespace doppel::emu {
 namespace {
 
-constexpr uint32_t kEndpgm = 0xbfb00000;
 constexpr uint32_t kMovV1 = 0x7e020280;  // v_mov_b32 v1, 0; + n: inline constant n
 
 class RewrittenCode : public testing::Test {

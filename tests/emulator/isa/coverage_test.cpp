@@ -11,7 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint32_t kEndpgm = 0xbfb00000;
 
 uint64_t executed(const isa::Coverage& coverage, isa::Format format, std::string_view name) {
   for (const isa::Row& row : isa::rows_of(format)) {

@@ -14,7 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint32_t kEndpgm = 0xbfb00000;
 
 class Execution : public testing::Test {
  protected:

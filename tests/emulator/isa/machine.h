@@ -17,6 +17,8 @@
 
 namespace doppel::emu {
 
+inline constexpr uint32_t kEndpgm = 0xbfb00000;  // s_endpgm of gfx11
+
 class Machine {
  public:
   static constexpr uint64_t kCode = 0x10000;

@@ -11,7 +11,6 @@
 namespace doppel::oracle {
 namespace {
 
-constexpr uint64_t kTarget = MemoryProgram::kTarget;
 
 struct Atomic {
   const char* name;

@@ -10,7 +10,6 @@ namespace doppel::oracle {
 namespace {
 
 using ::testing::HasSubstr;
-constexpr uint64_t kTarget = MemoryProgram::kTarget;
 
 struct Element {
   const char* suffix;

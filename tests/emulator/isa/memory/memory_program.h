@@ -14,6 +14,7 @@
 
 namespace doppel::oracle {
 
+inline constexpr uint64_t kTarget = 0x7100'0000'0000;  // address of the target buffer
 inline constexpr uint32_t kPreset = 0xdddddddd;
 
 struct LaneInput {
@@ -38,7 +39,6 @@ class MemoryProgram {
   /// Further memory: address and bytes.
   std::vector<std::pair<uint64_t, std::span<std::byte>>> extra;
 
-  static constexpr uint64_t kTarget = 0x7100'0000'0000;
 
   /// The target as `count` elements, filled with a pattern that never repeats.
   void fill_target(size_t bytes);

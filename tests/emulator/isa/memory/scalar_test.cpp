@@ -6,7 +6,6 @@
 namespace doppel::oracle {
 namespace {
 
-constexpr uint64_t kTarget = MemoryProgram::kTarget;
 
 TEST(ScalarLoad, TakesEverySizeAndOffset) {
   MemoryProgram program(R"(

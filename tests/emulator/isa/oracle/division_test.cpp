@@ -13,7 +13,6 @@
 namespace doppel::oracle {
 namespace {
 
-constexpr size_t kLanes = 32;
 
 // v[0:1] = offset, numerator and denominator loaded, quotient stored.
 constexpr const char* kDivideF32 = R"(

@@ -14,7 +14,6 @@
 namespace doppel::oracle {
 namespace {
 
-constexpr uint32_t kLanes = 32;
 constexpr uint32_t kOld = 0xcafebabe;
 
 struct Lanes {

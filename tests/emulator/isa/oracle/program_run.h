@@ -18,6 +18,7 @@
 
 namespace doppel::oracle {
 
+inline constexpr uint32_t kLanes = 32;  // of a wave32
 inline constexpr uint8_t kReadOnly = 1, kReadWrite = 3;
 
 class ProgramRun {
