@@ -19,7 +19,7 @@ std::vector<Json> read_lines(const std::string& path) {
 }
 
 /// How often each call and event occurs: "ioctl CREATE_QUEUE", "packet KERNEL_DISPATCH".
-std::map<std::string, int> count(const std::vector<Json>& lines) {
+std::map<std::string, int> count_calls(const std::vector<Json>& lines) {
   std::map<std::string, int> counts;
   for (const Json& line : lines) {
     std::string key = line.contains("call") ? line["call"] : line.at("event");
@@ -36,7 +36,7 @@ TEST(Trace, OfAHipProgramHasEveryKindOfLine) {
                               "env HSA_ENABLE_SDMA=1 " + hip_client("vector_add"));
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   const std::vector<Json> lines = read_lines(file);
-  auto counts = count(lines);
+  auto counts = count_calls(lines);
   EXPECT_GE(counts["open"], 2);
   EXPECT_GE(counts["mmap"], 5);
   EXPECT_GE(counts["ioctl CREATE_QUEUE"], 3);
