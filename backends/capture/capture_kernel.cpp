@@ -13,9 +13,7 @@
 namespace doppel::capture {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxMemoryRecord = uint64_t{256} << 10;
-constexpr uint64_t kRestNs = 1'000'000'000;  // of the driver's clock
 constexpr uint64_t kStillNs = 5'000'000;
 
 constexpr uint32_t kNoMemory =

@@ -16,6 +16,11 @@
 
 namespace doppel::capture {
 
+inline constexpr uint64_t kPageBytes = 4096;
+
+/// How long a driver that never says Stalled is given to come to rest; of its clock.
+inline constexpr uint64_t kRestNs = 1'000'000'000;
+
 /// First: whose client it was.
 struct StartRecord {
   struct Gpu {

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "backends/capture/record.h"
 #include "core/abi/amd_signal.h"
 
 namespace doppel::capture {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 40;
 
 /// Whether a difference at `offset` lies in the timestamps of a signal of the block.

@@ -21,8 +21,6 @@
 namespace doppel::capture {
 namespace {
 
-constexpr uint64_t kRestNs = 1'000'000'000;  // of the driver's clock, where it never says Stalled
-
 template <class Args>
 Result<Args> argument_of(const std::vector<std::byte>& bytes, const IoctlRecord& record) {
   if (bytes.size() != sizeof(Args) || bytes.size() != _IOC_SIZE(record.request)) {
