@@ -11,8 +11,8 @@ namespace {
 
 using namespace doppel;
 
-Result<> dispatch(benchmark::State& state, Queue& queue, const Program& program,
-                  const Signal& done, uint64_t& launches) {
+Result<> dispatch(benchmark::State& state, Queue& queue, const Program& program, const Signal& done,
+                  uint64_t& launches) {
   ComputeCommands commands(queue);
   for (int64_t i = 0; i < state.range(0); ++i) {
     commands.exec(program.kernel("empty"), args(), 1, 32);

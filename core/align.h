@@ -1,3 +1,4 @@
+// Arithmetic of alignments.
 #pragma once
 
 #include <concepts>

@@ -70,8 +70,8 @@ constexpr bool is_hidden(KernelArgKind kind) {
 struct KernelArg {
   std::string name = {};       // may be empty: compilers need not keep it
   std::string type_name = {};  // source spelling, may be empty
-  uint32_t offset = 0;    // bytes into the kernarg segment
-  uint32_t size = 0;      // bytes
+  uint32_t offset = 0;         // bytes into the kernarg segment
+  uint32_t size = 0;           // bytes
   uint32_t pointee_align = 0;
   /// Of a global buffer: what the compiler proved (.actual_access), else Read for a pointer to
   /// const (.is_const), else ReadWrite.

@@ -43,8 +43,8 @@ struct DispatchCommand {
   uint64_t dispatch_packet_address = 0;
   uint32_t group_bytes = 0;    // LDS of a workgroup, dynamic part included
   uint32_t private_bytes = 0;  // scratch of a work-item where the kernel's own number is too small
-  ScratchRing scratch;       // PM4
-  SignalRef completion;      // AQL: decremented when the kernel has ended
+  ScratchRing scratch;         // PM4
+  SignalRef completion;        // AQL: decremented when the kernel has ended
 };
 
 /// The launch dimensions of an encoded dispatch.

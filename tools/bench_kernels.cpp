@@ -61,7 +61,7 @@ std::optional<double> remu_seconds(std::string_view kernel) {
   return row->milliseconds * 1e-3;
 }
 
-struct Options {
+struct BenchKernelsOptions {
   std::string path;
   std::string filter;
   std::string json_path;
@@ -89,8 +89,8 @@ void print_header() {
 }
 
 // One kernel: a line of text, and its row.
-Json bench(const CapturedKernel& kernel, const Options& options, isa::Coverage* coverage,
-           Total& total) {
+Json bench(const CapturedKernel& kernel, const BenchKernelsOptions& options,
+           isa::Coverage* coverage, Total& total) {
   const SteadyClock clock;
   const KernelOutcome outcome = replay(kernel, {.workers = options.workers,
                                                 .repeat = options.repeat,
@@ -128,7 +128,7 @@ Json bench(const CapturedKernel& kernel, const Options& options, isa::Coverage* 
   return row;
 }
 
-int run(const Options& options) {
+int run_bench_kernels(const BenchKernelsOptions& options) {
   if (options.level && !isa::has_level(*options.level)) {
     fmt::print(stderr,
                "doppel bench-kernels: The level isn't built in, or this CPU lacks it ({}).\n",
@@ -194,7 +194,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_bench_kernels(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchKernelsOptions>();
   CLI::App* command =
       app.add_subcommand("bench-kernels", "Time captured kernels and check their outputs");
   command->add_option("path", options->path, "Folder of captured kernels")->required();
@@ -208,7 +208,7 @@ void add_bench_kernels(CLI::App& app, int& status) {
           {"v2", isa::Level::V2}, {"v3", isa::Level::V3}, {"v4", isa::Level::V4}}));
   command->add_option("--isa-coverage", options->coverage_path, kCoverageHelp);
   command->add_option("--json", options->json_path, "Also write the figures to this file");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_bench_kernels(*options); });
 }
 
 }  // namespace doppel::tools

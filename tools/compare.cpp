@@ -14,7 +14,7 @@ namespace {
 
 using namespace doppel::compare;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCompareExamples = R"(Examples:
   doppel compare kfd mock:gfx1100             a card and its double
   doppel compare kfd mock:profile=card.json   with the card's own topology (doppel profile dump)
   doppel compare mock:gfx1100 mock:gfx1030 --graph pipeline
@@ -24,7 +24,7 @@ Memory, signals and packet streams must agree; addresses are taken relative to t
 Timings stand side by side and prove nothing: the emulator's clock is not a card's.
 Exit status: 0 equal, 1 different, 2 a machine can't run it.)";
 
-struct Options {
+struct CompareOptions {
   std::string left;
   std::string right;
   std::string graph;
@@ -38,7 +38,7 @@ std::string machine_name(const std::string& name) {
 }
 
 Result<bool> compare_on(TrialMachine& left_machine, TrialMachine& right_machine,
-                        const Workload& workload, const Options& options) {
+                        const Workload& workload, const CompareOptions& options) {
   const GraphExecutor executor =
       options.executor == "aql" ? GraphExecutor::Aql : GraphExecutor::Pm4Sdma;
   DOPPEL_ASSIGN(const Trial left, left_machine.run(workload, executor));
@@ -54,7 +54,7 @@ Result<bool> compare_on(TrialMachine& left_machine, TrialMachine& right_machine,
 }
 
 /// Whether the two agree in all graphs that are asked for.
-Result<bool> compare_all(const Options& options) {
+Result<bool> compare_all(const CompareOptions& options) {
   DOPPEL_ASSIGN(TrialMachine left, TrialMachine::open(machine_name(options.left), options.gpu));
   DOPPEL_ASSIGN(TrialMachine right, TrialMachine::open(machine_name(options.right), options.gpu));
   bool equal = true, found = false;
@@ -68,7 +68,7 @@ Result<bool> compare_all(const Options& options) {
   return error(StatusCode::NotFound, fmt::format("There is no such graph ({}).", options.graph));
 }
 
-int run(const Options& options) {
+int run_compare(const CompareOptions& options) {
   const auto equal = compare_all(options);
   if (!equal) {
     fmt::print(stderr, "doppel compare: {}\n", equal.error().to_string());
@@ -80,9 +80,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand("compare", "Run the same graphs on two machines");
-  command->footer(kExamples);
+  command->footer(kCompareExamples);
   command->add_option("left", options->left, "kfd, mock or mock:MODEL[,option=value]")->required();
   command->add_option("right", options->right, "Likewise")->required();
   command->add_option("--graph", options->graph, "pipeline, diamond or transfer; by default all");
@@ -91,7 +91,7 @@ void add_compare(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option("--gpu", options->gpu, "Which GPU of each machine")->capture_default_str();
   command->add_flag("--json", options->json, "One JSON object a graph");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_compare(*options); });
 }
 
 }  // namespace doppel::tools

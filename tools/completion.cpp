@@ -14,7 +14,7 @@
 namespace doppel::tools {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCompletionExamples = R"(Examples:
   source <(doppel completion bash)                        in this shell
   doppel completion bash > ~/.local/share/bash-completion/completions/doppel)";
 
@@ -67,7 +67,7 @@ complete -o filenames -F _doppel doppel
 
 void add_completion(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("completion", "Print a shell's completion script");
-  command->footer(kExamples);
+  command->footer(kCompletionExamples);
   auto shell = std::make_shared<std::string>("bash");
   command->add_option("shell", *shell, "Which shell")
       ->check(CLI::IsMember({"bash"}))

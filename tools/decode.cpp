@@ -21,7 +21,7 @@ namespace {
 
 using namespace doppel::streams;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDecodeExamples = R"(Examples:
   doppel decode ring.bin                     a raw PM4 ring, RDNA3
   doppel decode --sdma --gpu gfx1030 ib.txt  hexadecimal text of an SDMA queue
   doppel decode --explain log.txt            also what lint thinks of each packet
@@ -29,7 +29,7 @@ constexpr const char* kExamples = R"(Examples:
                                              follow indirect buffers into ib.bin
 Exit status: 0 well-formed, 1 problems found, 2 the input can't be read.)";
 
-struct Options {
+struct DecodeOptions {
   std::string path;
   std::string gpu = "gfx1100";
   packets::Language language = packets::Language::Pm4;
@@ -66,7 +66,7 @@ void flush(std::string& out) {
   out.clear();
 }
 
-Result<WalkTotals> decode(const Options& options) {
+Result<WalkTotals> decode(const DecodeOptions& options) {
   DOPPEL_ASSIGN(const Target* const target, find_target(options.gpu));
   KnownMemory memory;
   AddressNames names;
@@ -102,7 +102,7 @@ Result<WalkTotals> decode(const Options& options) {
   return totals;
 }
 
-int run(const Options& options) {
+int run_decode(const DecodeOptions& options) {
   const auto totals = decode(options);
   if (!totals) {
     fmt::print(stderr, "doppel decode: {}\n", totals.error().to_string());
@@ -118,10 +118,10 @@ int run(const Options& options) {
 }  // namespace
 
 void add_decode(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DecodeOptions>();
   CLI::App* command =
       app.add_subcommand("decode", "Show packet streams symbolically, and what is wrong in them");
-  command->footer(kExamples);
+  command->footer(kDecodeExamples);
   command->add_option("file", options->path, "Raw dwords, or text with hexadecimal ones")
       ->required()
       ->check(CLI::ExistingFile);
@@ -134,7 +134,7 @@ void add_decode(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_flag("--json", options->json, "One JSON object a packet and line");
   command->add_flag("--explain", options->explain, "Also say what lint finds");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_decode(*options); });
 }
 
 }  // namespace doppel::tools

@@ -19,13 +19,13 @@ namespace {
 
 using namespace doppel::streams;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDiffExamples = R"(Examples:
   doppel diff old/pm4-gfx11.txt new/pm4-gfx11.txt   two golden files, case by case
   doppel diff --sdma ring-a.bin ring-b.bin          two raw rings
 As a git textconv for golden files: git config diff.doppel.textconv "doppel decode --color never"
 Exit status: 0 equal, 1 different, 2 the input can't be read.)";
 
-struct Options {
+struct DiffOptions {
   std::string before;
   std::string after;
   std::string gpu = "gfx1100";
@@ -33,7 +33,7 @@ struct Options {
 };
 
 /// Segments with the same label are compared; others are added or removed as a whole.
-Result<bool> compare(const Options& options) {
+Result<bool> compare(const DiffOptions& options) {
   DOPPEL_ASSIGN(const Target* const target, find_target(options.gpu));
   AddressNames names;
   DOPPEL_ASSIGN(const auto old_bytes, read_file(options.before));
@@ -73,7 +73,7 @@ Result<bool> compare(const Options& options) {
   return equal;
 }
 
-int run(const Options& options) {
+int run_diff(const DiffOptions& options) {
   const auto equal = compare(options);
   if (!equal) {
     fmt::print(stderr, "doppel diff: {}\n", equal.error().to_string());
@@ -85,10 +85,10 @@ int run(const Options& options) {
 }  // namespace
 
 void add_diff(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   CLI::App* command =
       app.add_subcommand("diff", "Show what changed between two packet streams, field by field");
-  command->footer(kExamples);
+  command->footer(kDiffExamples);
   command->add_option("before", options->before, "Raw dwords, or text with hexadecimal ones")
       ->required()
       ->check(CLI::ExistingFile);
@@ -98,7 +98,7 @@ void add_diff(CLI::App& app, int& status) {
   add_language_options(*command, options, options->language);
   command->add_option("--gpu", options->gpu, "Target of packets that do not say theirs")
       ->capture_default_str();
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_diff(*options); });
 }
 
 }  // namespace doppel::tools

@@ -17,7 +17,7 @@
 namespace doppel::tools {
 namespace {
 
-struct Options {
+struct DisasmOptions {
   std::string file;
   std::string kernel;
   std::string target = "gfx1100";
@@ -39,7 +39,7 @@ void print_code(GfxFamily family, std::span<const uint32_t> code, uint64_t begin
   }
 }
 
-Result<> print_object(const Options& options) {
+Result<> print_object(const DisasmOptions& options) {
   DOPPEL_ASSIGN(const auto file, vectors::read_file(options.file));
   DOPPEL_ASSIGN(const auto object, CodeObject::parse(file));
   std::vector<std::byte> image(object.image_bytes());
@@ -57,7 +57,7 @@ Result<> print_object(const Options& options) {
   return {};
 }
 
-Result<> print_words(const Options& options) {
+Result<> print_words(const DisasmOptions& options) {
   DOPPEL_ASSIGN(const Target* target, find_target(options.target));
   std::vector<uint32_t> code;
   for (const std::string& word : options.words) {
@@ -72,7 +72,7 @@ Result<> print_words(const Options& options) {
   return {};
 }
 
-int run(const Options& options) {
+int run_disasm(const DisasmOptions& options) {
   const auto done = options.words.empty() ? print_object(options) : print_words(options);
   if (done) return 0;
   fmt::print(stderr, "doppel disasm: {}\n", done.error().to_string());
@@ -82,7 +82,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_disasm(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DisasmOptions>();
   CLI::App* command =
       app.add_subcommand("disasm", "Disassemble a code object's kernels, or machine words");
   auto* file = command->add_option("file", options->file, "Code object");
@@ -96,7 +96,7 @@ void add_disasm(CLI::App& app, int& status) {
     if (options->file.empty() && options->words.empty()) {
       throw CLI::RequiredError(command->get_name() + ": FILE or --words");
     }
-    status = run(*options);
+    status = run_disasm(*options);
   });
 }
 

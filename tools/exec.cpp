@@ -18,7 +18,7 @@ namespace {
 
 using namespace doppel::exec;
 
-constexpr const char* kExamples = R"(Arguments, in the kernel's order (--arg may be repeated):
+constexpr const char* kExecExamples = R"(Arguments, in the kernel's order (--arg may be repeated):
   buf:BYTES[:fill=V][:ramp=TYPE][:out=FILE][:print=TYPE[xN]]   a buffer; V repeats as a dword
   file:PATH[:bytes=N][:out=FILE][:print=TYPE[xN]]              a buffer with a file's content
   i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 : VALUE            a value
@@ -36,7 +36,7 @@ detach. PC counts bytes from the kernel's first instruction; ADDR is arg0, arg0+
 The run goes on at the end of the input.
 Exit status: 0 the kernel ended, 1 it failed or a command made no sense, 2 no launch.)";
 
-struct Options {
+struct ExecOptions {
   std::string path;
   LaunchSpec launch;
   std::vector<std::string> args;
@@ -50,7 +50,7 @@ Dim3 to_dim3(const std::vector<uint32_t>& values) {
   return {values[0], values.size() > 1 ? values[1] : 1, values.size() > 2 ? values[2] : 1};
 }
 
-Result<> complete(Options& options) {
+Result<> complete(ExecOptions& options) {
   options.launch.grid = to_dim3(options.grid);
   options.launch.workgroup = to_dim3(options.block);
   for (const std::string& text : options.args) {
@@ -77,7 +77,7 @@ Result<> write_outputs(const Outcome& outcome) {
 }
 
 /// True if the kernel ended well.
-Result<bool> execute(Options& options) {
+Result<bool> execute(ExecOptions& options) {
   DOPPEL_TRY(complete(options));
   DOPPEL_ASSIGN(const auto file, read_file(options.path));
   // With --json standard output is the report's alone.
@@ -89,7 +89,7 @@ Result<bool> execute(Options& options) {
   return !outcome->failure && outcome->debugger_mistakes == 0;
 }
 
-int run(Options& options) {
+int run_exec(ExecOptions& options) {
   const auto ended = execute(options);
   if (!ended) {
     fmt::print(stderr, "doppel exec: {}\n", ended.error().to_string());
@@ -101,10 +101,10 @@ int run(Options& options) {
 }  // namespace
 
 void add_exec(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExecOptions>();
   CLI::App* command =
       app.add_subcommand("exec", "Run one kernel on an emulated GPU; show what it did");
-  command->footer(kExamples);
+  command->footer(kExecExamples);
   command->add_option("file", options->path, "Code object")->required()->check(CLI::ExistingFile);
   command->add_option("--kernel", options->launch.kernel, "Which kernel, if there are several");
   command->add_option("--grid", options->grid, "Workgroups: X[,Y[,Z]]")
@@ -127,7 +127,7 @@ void add_exec(CLI::App& app, int& status) {
       ->take_all();
   command->add_flag("--annotate", options->annotate, "Also the counters of each instruction");
   command->add_flag("--json", options->json, "The report as JSON");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_exec(*options); });
 }
 
 }  // namespace doppel::tools

@@ -17,7 +17,7 @@ namespace {
 
 using kfd::Properties;
 using kfd::TopologyNode;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string bytes(uint64_t count) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -124,14 +124,14 @@ void print_node(const TopologyNode& node, const kfd::RenderNodeInfo* render) {
   print_links(node);
 }
 
-Json to_json(const std::vector<Properties>& list) {
-  Json array = Json::array();
+OrderedJson to_json(const std::vector<Properties>& list) {
+  OrderedJson array = OrderedJson::array();
   for (const Properties& properties : list) array.push_back(properties.all());
   return array;
 }
 
-Json to_json(const TopologyNode& node, const kfd::RenderNodeInfo* render) {
-  Json json{{"node", node.id}, {"gpu_id", node.gpu_id}, {"name", node.name}};
+OrderedJson to_json(const TopologyNode& node, const kfd::RenderNodeInfo* render) {
+  OrderedJson json{{"node", node.id}, {"gpu_id", node.gpu_id}, {"name", node.name}};
   if (node.is_gpu()) json["target"] = node.gfx_name();
   if (render != nullptr) {
     json["marketing_name"] = render->marketing_name;
@@ -170,7 +170,7 @@ int describe(const std::string& name, bool json) {
   const kfd::KfdProcess& process = *machine->process;
   const std::string driver =
       fmt::format("kfd {}.{}", process.driver().version_major(), process.driver().version_minor());
-  Json nodes = Json::array();
+  OrderedJson nodes = OrderedJson::array();
   if (!json) fmt::print("{}: {}\n", name, driver);
   uint32_t gpu = 0;
   for (const TopologyNode& node : process.topology().nodes) {
@@ -184,7 +184,7 @@ int describe(const std::string& name, bool json) {
     }
   }
   if (json) {
-    fmt::print("{}\n", Json{{"device", name}, {"driver", driver}, {"nodes", nodes}}.dump(2));
+    fmt::print("{}\n", OrderedJson{{"device", name}, {"driver", driver}, {"nodes", nodes}}.dump(2));
   }
   return 0;
 }

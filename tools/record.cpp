@@ -17,13 +17,14 @@
 
 #include "backends/named_machine.h"
 #include "tools/commands.h"
+#include "tools/run/launch.h"
 
 namespace doppel::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRecordExamples = R"(Examples:
   doppel record -o demo.dpl -- graph_demo --backend kfd:0     on a card
   doppel record -o demo.dpl -- graph_demo                     on the emulator
   doppel run -- doppel record -o demo.dpl -- graph_demo --backend kfd:0
@@ -33,9 +34,7 @@ The program opens its GPUs with doppel::open_device() or open_devices(), in one 
 machines the first is traced. In code, capture::CaptureKernel traces any KernelAbi.
 Exit status: the program's; 1 if it opened no GPU, 127 if it can't be started.)";
 
-constexpr int kNotFound = 127;
-
-struct Options {
+struct RecordOptions {
   std::string path;
   std::vector<std::string> command;
 };
@@ -62,7 +61,7 @@ int run_to_the_end(const std::vector<std::string>& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int run(const Options& options) {
+int run_record(const RecordOptions& options) {
   std::error_code failure;
   const std::string path = fs::absolute(options.path, failure).string();
   fs::remove(path, failure);
@@ -78,13 +77,13 @@ int run(const Options& options) {
 }  // namespace
 
 void add_record(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   CLI::App* command = app.add_subcommand("record", "Trace what a program does with its GPUs");
-  command->footer(kExamples);
+  command->footer(kRecordExamples);
   command->add_option("-o,--output", options->path, "The trace")->required();
   command->add_option("command", options->command, "The program and its arguments, after --")
       ->required();
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_record(*options); });
 }
 
 }  // namespace doppel::tools

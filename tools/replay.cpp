@@ -13,14 +13,14 @@
 namespace doppel::tools {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReplayExamples = R"(Examples:
   doppel replay demo.dpl                      on an emulated GPU like the one it was made on
   doppel replay demo.dpl --compare            and say where results differ first
   doppel replay demo.dpl --compare --backend kfd
   doppel replay demo.dpl --compare --move 0x100000000   with all addresses elsewhere
 Exit status: 0 done (and equal), 1 results differ, 2 the trace can't be replayed.)";
 
-struct Options {
+struct ReplayOptions {
   std::string path;
   std::string backend;
   uint64_t move = 0;
@@ -45,7 +45,7 @@ void print(const capture::ReplayReport& report, bool compared) {
       first.record, first.packets);
 }
 
-Result<bool> replay_file(const Options& options) {
+Result<bool> replay_file(const ReplayOptions& options) {
   std::ifstream file(options.path, std::ios::binary);
   DOPPEL_ASSIGN(capture::TraceReader trace, capture::TraceReader::open(file));
   DOPPEL_ASSIGN(const capture::StartRecord start, capture::read_start(trace));
@@ -60,7 +60,7 @@ Result<bool> replay_file(const Options& options) {
   return !report.first;
 }
 
-int run(const Options& options) {
+int run_replay(const ReplayOptions& options) {
   const auto equal = replay_file(options);
   if (!equal) {
     fmt::print(stderr, "doppel replay: {}\n", equal.error().to_string());
@@ -72,9 +72,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_replay(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   CLI::App* command = app.add_subcommand("replay", "Carry a trace out on the emulator or a card");
-  command->footer(kExamples);
+  command->footer(kReplayExamples);
   command->add_option("trace", options->path, "A file of `doppel record`")
       ->required()
       ->check(CLI::ExistingFile);
@@ -82,7 +82,7 @@ void add_replay(CLI::App& app, int& status) {
                       "kfd or mock:MODEL[,option=value]; by default as in the trace");
   command->add_option("--move", options->move, "Add this to every address (a multiple of 4096)");
   command->add_flag("--compare", options->compare, "Compare the results with the recorded ones");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_replay(*options); });
 }
 
 }  // namespace doppel::tools

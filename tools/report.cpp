@@ -18,7 +18,7 @@
 namespace doppel::tools {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReportExamples = R"(Examples:
   doppel record -o demo.dpl -- graph_demo
   doppel report demo.dpl -o demo.html             open it in a browser; it needs nothing else
   doppel report demo.dpl --timeline demo.json     for https://ui.perfetto.dev
@@ -26,7 +26,7 @@ constexpr const char* kExamples = R"(Examples:
 A trace holds each submission until the GPUs rest, so that queues never overlap in its report.
 Exit status: 0 done, 1 the run has findings, faults or stalls, 2 there is no report.)";
 
-struct Options {
+struct ReportOptions {
   std::string trace;
   report::ReportFiles files;
   std::string backend;
@@ -43,7 +43,7 @@ Result<std::shared_ptr<mock::VirtualKernel>> open_machine(const std::string& nam
 }
 
 /// Whether nothing is wrong with the run.
-Result<bool> report_trace(const Options& options) {
+Result<bool> report_trace(const ReportOptions& options) {
   std::ifstream file(options.trace, std::ios::binary);
   DOPPEL_ASSIGN(capture::TraceReader trace, capture::TraceReader::open(file));
   DOPPEL_ASSIGN(const capture::StartRecord start, capture::read_start(trace));
@@ -62,7 +62,7 @@ Result<bool> report_trace(const Options& options) {
   return run.findings.empty() && run.faults.empty() && run.stalls.empty();
 }
 
-int run(const Options& options) {
+int run_report(const ReportOptions& options) {
   const auto good = report_trace(options);
   if (!good) {
     fmt::print(stderr, "doppel report: {}\n", good.error().to_string());
@@ -74,9 +74,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Show what a trace's GPUs do, as a page");
-  command->footer(kExamples);
+  command->footer(kReportExamples);
   command->add_option("trace", options->trace, "A file of `doppel record`")
       ->required()
       ->check(CLI::ExistingFile);
@@ -87,7 +87,7 @@ void add_report(CLI::App& app, int& status) {
   command->add_option("--backend", options->backend,
                       "mock:MODEL[,option=value]; by default as in the trace");
   command->add_flag("--no-counters", options->no_counters, "Leave the kernels' counters out");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_report(*options); });
 }
 
 }  // namespace doppel::tools

@@ -20,7 +20,7 @@
 namespace doppel::tools {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string gpu = "gfx1100";
   std::string count;
   std::string seed;
@@ -38,14 +38,14 @@ std::string machine_name(const std::string& gpu) {
   return "profile=" + std::filesystem::absolute(gpu, failure).string();
 }
 
-std::string specification(const Options& options) {
+std::string specification(const RunOptions& options) {
   std::string text = machine_name(options.gpu);
   if (!options.count.empty()) text += ",count=" + options.count;
   if (!options.seed.empty()) text += ",seed=" + options.seed;
   return text;
 }
 
-Result<> prepare(const Options& options) {
+Result<> prepare(const RunOptions& options) {
   const std::string gpu = specification(options);
   DOPPEL_TRY(mock::parse_machine(gpu));
   DOPPEL_ASSIGN(const std::string library, find_library("libdoppel_preload.so"));
@@ -64,7 +64,7 @@ Result<> prepare(const Options& options) {
   return {};
 }
 
-int run(const Options& options) {
+int run_run(const RunOptions& options) {
   if (auto ready = prepare(options); !ready) {
     fmt::print(stderr, "doppel run: {}\n", ready.error().message());
     return kUsageError;
@@ -75,7 +75,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a program on emulated GPUs");
   command
       ->add_option(
@@ -97,7 +97,7 @@ void add_run(CLI::App& app, int& status) {
                       "JSON file for https://ui.perfetto.dev: calls, packets, kernels, signals");
   command->add_option("command", options->command, "The program and its arguments, after --")
       ->required();
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_run(*options); });
 }
 
 }  // namespace doppel::tools

@@ -13,7 +13,7 @@
 namespace doppel::tools {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSelftestExamples = R"(Examples:
   doppel selftest --backend kfd              the first GPU of this machine
   doppel selftest --backend kfd --gpu 1      the second one
   doppel selftest --backend mock             two emulated gfx1100
@@ -26,7 +26,7 @@ Exit status: 0 nothing failed, 1 a step failed, 2 the command line makes no sens
 
 constexpr const char* kDefaultMock = "mock:gfx1100,count=2";
 
-struct Options {
+struct SelftestOptions {
   std::string backend = "mock";
   uint32_t gpu = 0;
   bool json = false;
@@ -40,11 +40,11 @@ bool under_shim() {
          std::string_view(preload).find("libdoppel_preload.so") != std::string_view::npos;
 }
 
-std::string machine_name(const Options& options) {
+std::string machine_name(const SelftestOptions& options) {
   return options.backend == "mock" ? kDefaultMock : options.backend;
 }
 
-int run(const Options& options) {
+int run_selftest(const SelftestOptions& options) {
   if (options.list) {
     for (const auto& [name, title] : selftest::step_names()) fmt::print("{:<16} {}\n", name, title);
     return 0;
@@ -65,16 +65,16 @@ int run(const Options& options) {
 }  // namespace
 
 void add_selftest(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SelftestOptions>();
   CLI::App* command =
       app.add_subcommand("selftest", "Bring a GPU up step by step; explain what fails");
-  command->footer(kExamples);
+  command->footer(kSelftestExamples);
   command->add_option("--backend", options->backend, "kfd, mock or mock:MODEL[,option=value]")
       ->capture_default_str();
   command->add_option("--gpu", options->gpu, "Which GPU of the machine")->capture_default_str();
   command->add_flag("--json", options->json, "The report as JSON");
   command->add_flag("--list", options->list, "Only name the steps");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_selftest(*options); });
 }
 
 }  // namespace doppel::tools

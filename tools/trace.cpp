@@ -15,19 +15,19 @@
 namespace doppel::tools {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::string output;
   std::vector<std::string> command;
 };
 
-Result<> prepare(const Options& options) {
+Result<> prepare(const TraceOptions& options) {
   DOPPEL_ASSIGN(const std::string library, find_library("libdoppel_trace.so"));
   DOPPEL_TRY(set_output("DOPPEL_CALLS", options.output));
   preload(library);
   return {};
 }
 
-int trace(const Options& options) {
+int trace(const TraceOptions& options) {
   if (auto ready = prepare(options); !ready) {
     fmt::print(stderr, "doppel trace: {}\n", ready.error().message());
     return kUsageError;
@@ -38,7 +38,7 @@ int trace(const Options& options) {
 }  // namespace
 
 void add_trace(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceOptions>();
   CLI::App* command = app.add_subcommand("trace", "Show a program's calls of the amdgpu driver");
   command->add_option("-o,--output", options->output, "File to write; without, standard error");
   command->add_option("command", options->command, "The program and its arguments, after --")

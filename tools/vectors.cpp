@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::json;
 using namespace doppel::vectors;
 
-struct Options {
+struct VectorsOptions {
   std::vector<std::string> paths;
   std::string filter;
   std::string json_path;
@@ -35,7 +35,7 @@ struct Options {
 
 class Replayer {
  public:
-  Replayer(const Options& options, isa::Coverage* coverage)
+  Replayer(const VectorsOptions& options, isa::Coverage* coverage)
       : options_(options), coverage_(coverage) {}
 
   void run(const VectorSet& set) {
@@ -136,7 +136,7 @@ class Replayer {
     results_.push_back(std::move(row));
   }
 
-  const Options& options_;
+  const VectorsOptions& options_;
   isa::Coverage* coverage_;
   uint32_t passed_ = 0;
   uint32_t failed_ = 0;
@@ -144,7 +144,7 @@ class Replayer {
   Json results_ = Json::array();
 };
 
-int run(const Options& options) {
+int run_vectors(const VectorsOptions& options) {
   isa::Coverage coverage;
   Replayer replayer(options, options.coverage_path.empty() ? nullptr : &coverage);
   for (const std::string& path : options.paths) {
@@ -180,7 +180,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_vectors(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VectorsOptions>();
   CLI::App* command = app.add_subcommand(
       "vectors", "Replay sets of instruction cases and captured kernels with known results");
   command->add_option("path", options->paths, "Case files, kernel folders, or folders of these")
@@ -192,7 +192,7 @@ void add_vectors(CLI::App& app, int& status) {
   command->add_option("--isa-coverage", options->coverage_path, kCoverageHelp);
   command->add_flag("--hardware", options->hardware_only,
                     "Only instruction cases that real hardware has confirmed");
-  command->callback([options, &status] { status = run(*options); });
+  command->callback([options, &status] { status = run_vectors(*options); });
 }
 
 }  // namespace doppel::tools

@@ -8,8 +8,8 @@
 namespace doppel::kfd {
 namespace {
 
-constexpr uint64_t kSpinNs = 200'000;              // before the first sleep
-constexpr uint64_t kSliceMs = 100;                 // of one sleep: bounds a lost interrupt's cost
+constexpr uint64_t kSpinNs = 200'000;  // before the first sleep
+constexpr uint64_t kSliceMs = 100;     // of one sleep: bounds a lost interrupt's cost
 // After a fault healthy queues may still deliver the value: so long the wait goes on that sees the
 // fault, and so long each later one.
 constexpr uint64_t kFaultGraceNs = 1'000'000'000;
@@ -59,8 +59,7 @@ Result<> Waiter::wait(const std::function<bool()>& ready,
   const uint64_t start = kernel.now_ns();
   const auto limit = static_cast<uint64_t>(std::max<int64_t>(timeout.count(), 0));
   bool faulted = !events_.exceptions().empty();
-  uint64_t deadline =
-      saturating_add(start, faulted ? std::min(limit, kLaterFaultGraceNs) : limit);
+  uint64_t deadline = saturating_add(start, faulted ? std::min(limit, kLaterFaultGraceNs) : limit);
   const uint64_t spin_end = saturating_add(start, kSpinNs);
   while (true) {
     DOPPEL_TRY(serve());

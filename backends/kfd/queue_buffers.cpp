@@ -56,8 +56,8 @@ QueueBufferSizes queue_buffer_sizes(const QueueBufferInputs& in) {
       sizes.control_stack_bytes + align_up(uint64_t{in.compute_units} * bytes_per_cu, kPageBytes));
   sizes.debug_bytes =
       static_cast<uint32_t>(align_up(waves * kDebuggerBytesPerWave, kDebuggerAlignment));
-  sizes.context_save_area_bytes =
-      align_up(uint64_t{sizes.context_save_restore_bytes + sizes.debug_bytes} * in.num_xcc, kPageBytes);
+  sizes.context_save_area_bytes = align_up(
+      uint64_t{sizes.context_save_restore_bytes + sizes.debug_bytes} * in.num_xcc, kPageBytes);
   return sizes;
 }
 

@@ -272,7 +272,7 @@ Result<MachineProfile> emulate(Persona persona) {
   const auto nodes = files.nodes(true);
   if (nodes.empty() || nodes.size() != persona.gpus.size() || nodes.size() > kMaxGpus) {
     return bad_profile(fmt::format("has {} GPUs in its topology and {} beside it", nodes.size(),
-                                 persona.gpus.size()));
+                                   persona.gpus.size()));
   }
   MachineProfile machine;
   machine.kfd_minor_version = persona.kfd_minor_version;

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/command_encoder.h"
 #include "core/abi/kernel_descriptor.h"
+#include "core/command_encoder.h"
 #include "core/packets/registers.h"
 
 namespace doppel {
@@ -52,7 +52,8 @@ Result<> check_encodable(const DispatchCommand& command, GfxFamily family) {
                              "most {}).",
                              items, max_items));
   }
-  const uint64_t max_lds = regs::ComputePgmRsrc2::lds_size_field.in(family).max() * abi::kLdsGranule;
+  const uint64_t max_lds =
+      regs::ComputePgmRsrc2::lds_size_field.in(family).max() * abi::kLdsGranule;
   if (command.group_bytes > max_lds) {
     return error(StatusCode::InvalidArgument,
                  fmt::format("The kernel wants more LDS than the hardware's field holds ({} bytes, "

@@ -114,10 +114,10 @@ Result<> AqlExecutor::open_lane(Queue& queue) {
   Device& device = queue.device();
   const GfxFamily family = device.target().family;
   AqlLane lane{.queue = &queue,
-            .packets = CommandStream(packets::Language::Aql, family),
-            .nodes = IndirectStream(QueueKind::Sdma, family),
-            .arrived = {},
-            .done = {}};
+               .packets = CommandStream(packets::Language::Aql, family),
+               .nodes = IndirectStream(QueueKind::Sdma, family),
+               .arrived = {},
+               .done = {}};
   DOPPEL_ASSIGN(lane.arrived, device.create_signal({.initial = 1, .interrupt = false}));
   DOPPEL_ASSIGN(lane.done, device.create_signal({.initial = 1, .interrupt = false}));
   lanes_.push_back(std::move(lane));

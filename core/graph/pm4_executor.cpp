@@ -114,9 +114,9 @@ Result<> Pm4Executor::open(const Definition& definition, const GraphOptions& opt
 Result<> Pm4Executor::open_lane(Queue& queue) {
   Device& device = queue.device();
   Pm4Lane lane{.queue = &queue,
-            .nodes = IndirectStream(queue.kind(), device.target().family),
-            .progress = {},
-            .stage = {}};
+               .nodes = IndirectStream(queue.kind(), device.target().family),
+               .progress = {},
+               .stage = {}};
   DOPPEL_ASSIGN(lane.progress, device.create_signal({.interrupt = false}));
   DOPPEL_ASSIGN(lane.stage, device.create_signal({.initial = 2 * count_of(0), .interrupt = false}));
   lanes_.push_back(std::move(lane));

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "emulator/verify/observer.h"
 #include "emulator/memory/mapping_text.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::emu {
 namespace {

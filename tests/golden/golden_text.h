@@ -16,8 +16,7 @@ namespace doppel::test {
 /// writes the file if this run updates it.
 class GoldenText {
  public:
-  explicit GoldenText(std::string_view name)
-      : file_(source_dir() / "tests/golden" / name) {}
+  explicit GoldenText(std::string_view name) : file_(source_dir() / "tests/golden" / name) {}
   GoldenText(const GoldenText&) = delete;
   GoldenText& operator=(const GoldenText&) = delete;
   ~GoldenText() {

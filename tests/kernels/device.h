@@ -18,19 +18,39 @@ typedef unsigned long ulong;
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-DEVICE uint local_id(void) { return __builtin_amdgcn_workitem_id_x(); }
-DEVICE uint local_id_y(void) { return __builtin_amdgcn_workitem_id_y(); }
-DEVICE uint local_id_z(void) { return __builtin_amdgcn_workitem_id_z(); }
-DEVICE uint group_id(void) { return __builtin_amdgcn_workgroup_id_x(); }
-DEVICE uint group_id_y(void) { return __builtin_amdgcn_workgroup_id_y(); }
-DEVICE uint group_id_z(void) { return __builtin_amdgcn_workgroup_id_z(); }
+DEVICE uint local_id(void) {
+  return __builtin_amdgcn_workitem_id_x();
+}
+DEVICE uint local_id_y(void) {
+  return __builtin_amdgcn_workitem_id_y();
+}
+DEVICE uint local_id_z(void) {
+  return __builtin_amdgcn_workitem_id_z();
+}
+DEVICE uint group_id(void) {
+  return __builtin_amdgcn_workgroup_id_x();
+}
+DEVICE uint group_id_y(void) {
+  return __builtin_amdgcn_workgroup_id_y();
+}
+DEVICE uint group_id_z(void) {
+  return __builtin_amdgcn_workgroup_id_z();
+}
 
 /// Work-items of a full workgroup along x: from the hidden arguments (COV5 and later) or from the
 /// dispatch packet (COV4), as the compiler's builtin decides.
-DEVICE uint group_size(void) { return __builtin_amdgcn_workgroup_size_x(); }
-DEVICE uint group_size_y(void) { return __builtin_amdgcn_workgroup_size_y(); }
-DEVICE uint grid_size(void) { return __builtin_amdgcn_grid_size_x(); }
-DEVICE uint global_id(void) { return group_id() * group_size() + local_id(); }
+DEVICE uint group_size(void) {
+  return __builtin_amdgcn_workgroup_size_x();
+}
+DEVICE uint group_size_y(void) {
+  return __builtin_amdgcn_workgroup_size_y();
+}
+DEVICE uint grid_size(void) {
+  return __builtin_amdgcn_grid_size_x();
+}
+DEVICE uint global_id(void) {
+  return group_id() * group_size() + local_id();
+}
 
 /// Waits for all work-items of the workgroup; LDS writes before it are visible after it.
 DEVICE void workgroup_barrier(void) {

@@ -50,7 +50,9 @@ const std::vector<SourceFile>& sources() {
 }
 
 // Rows of tables are aligned for the eye, one fact a line, however long.
-bool is_table(const SourceFile& source) { return source.path.ends_with(".inc"); }
+bool is_table(const SourceFile& source) {
+  return source.path.ends_with(".inc");
+}
 
 // What code under `prefix` must not include.
 struct IncludeRule {
@@ -70,7 +72,9 @@ constexpr IncludeRule kIncludeRules[] = {
     {"emulator/sdma/sdma_processor", "\"emulator/cp/ring_reader"},
 };
 
-TEST(Tidy, SourcesAreFound) { EXPECT_GT(sources().size(), 15u); }
+TEST(Tidy, SourcesAreFound) {
+  EXPECT_GT(sources().size(), 15u);
+}
 
 TEST(Tidy, IncludesFollowTheLayers) {
   for (const IncludeRule& rule : kIncludeRules) {
@@ -108,7 +112,13 @@ TEST(Tidy, HeadersBeginWithTheirPurpose) {
 
 TEST(Tidy, NothingIsLeftForLater) {
   // Spelled apart so that this file passes its own test.
-  const std::regex later("\\b(" "TO" "DO|FIX" "ME|XX" "X|HA" "CK)\\b");
+  const std::regex later(
+      "\\b("
+      "TO"
+      "DO|FIX"
+      "ME|XX"
+      "X|HA"
+      "CK)\\b");
   for (const SourceFile& source : sources())
     for (size_t i = 0; i < source.lines.size(); ++i)
       EXPECT_FALSE(std::regex_search(source.lines[i], later)) << source.path << ":" << i + 1;

@@ -26,7 +26,8 @@ Result<> check_cpu_view(const Allocation& memory) {
 Result<Done> try_memory(Bench& bench, const AllocationOptions& options) {
   DOPPEL_ASSIGN(Allocation memory, bench.memory->allocate(kProbeBytes, options));
   if (memory.host() != nullptr) DOPPEL_TRY(check_cpu_view(memory));
-  const std::string detail = fmt::format("{} KiB at {:#x}", kProbeBytes >> 10, memory.gpu_address());
+  const std::string detail =
+      fmt::format("{} KiB at {:#x}", kProbeBytes >> 10, memory.gpu_address());
   DOPPEL_TRY(memory.release());
   return Done{detail};
 }

@@ -103,8 +103,8 @@ const Inst* scalar_icache_inv(Wave& wave, const Inst* inst) {
   if (wave.code->refresh()) return wave.stop_at(emu::WaveStop::Yielded, inst + 1);
   emu::Fault fault;
   fault.kind = emu::FaultKind::UnsupportedInstruction;
-  fault.message = fmt::format("The kernel rewrites its code too often ({} times).",
-                              wave.code->version());
+  fault.message =
+      fmt::format("The kernel rewrites its code too often ({} times).", wave.code->version());
   return wave.raise(inst, std::move(fault));
 }
 

@@ -22,9 +22,9 @@ inline uint32_t dpp16_source(uint32_t control, uint32_t l) {
     case 0x12:  // ROW_ROR
       return row | ((column - amount) & 15);
     case 0x14:
-      if (amount == 0) return row | (15 - column);         // ROW_MIRROR
-      if (amount == 1) return (l & ~7u) | (7 - (l & 7));   // ROW_HALF_MIRROR
-      if (amount == 2) return row;                         // 0x142, see ERRATA.md
+      if (amount == 0) return row | (15 - column);        // ROW_MIRROR
+      if (amount == 1) return (l & ~7u) | (7 - (l & 7));  // ROW_HALF_MIRROR
+      if (amount == 2) return row;                        // 0x142, see ERRATA.md
       return kNoLane;
     case 0x15:  // ROW_SHARE
       return row | amount;

@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                        \
-  do {                                                                     \
-    const hipError_t check_status = (call);                                \
-    if (check_status != hipSuccess) {                                      \
-      std::printf("%s: %s\n", #call, hipGetErrorString(check_status));     \
-      std::exit(1);                                                        \
-    }                                                                      \
+#define CHECK(call)                                                    \
+  do {                                                                 \
+    const hipError_t check_status = (call);                            \
+    if (check_status != hipSuccess) {                                  \
+      std::printf("%s: %s\n", #call, hipGetErrorString(check_status)); \
+      std::exit(1);                                                    \
+    }                                                                  \
   } while (false)
 
 /// Exit status 0 if all values are right.

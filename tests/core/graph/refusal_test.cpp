@@ -27,9 +27,10 @@ class GraphRefuses : public testing::TestWithParam<GraphExecutor> {
     return GetParam() == GraphExecutor::Aql ? QueueKind::Aql : QueueKind::Pm4;
   }
   GraphNode affine(uint32_t in, uint32_t out, GraphNodeOptions node_options = {}) {
-    return graph.kernel(world.kernel("affine"),
-                        args(world.buffers[in], writes(world.buffers[out]), 2u, 1u, GraphWorld::kWords), kGrid,
-                        kWorkgroup, std::move(node_options));
+    return graph.kernel(
+        world.kernel("affine"),
+        args(world.buffers[in], writes(world.buffers[out]), 2u, 1u, GraphWorld::kWords), kGrid,
+        kWorkgroup, std::move(node_options));
   }
   size_t submissions() {
     size_t count = 0;
@@ -70,8 +71,9 @@ TEST_P(GraphRefuses, AnEdgeToANodeOfAnotherGraph) {
 
 TEST_P(GraphRefuses, MemoryThatThePeerDoesNotMap) {
   affine(0, 1);
-  graph.kernel(world.kernel("affine", 1), args(world.buffers[1], world.buffers[4], 2u, 1u, GraphWorld::kWords),
-               kGrid, kWorkgroup);
+  graph.kernel(world.kernel("affine", 1),
+               args(world.buffers[1], world.buffers[4], 2u, 1u, GraphWorld::kWords), kGrid,
+               kWorkgroup);
   const Status status = refusal(instantiate());
   EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("Node 1 (affine)"), HasSubstr("fake:1")));
@@ -102,8 +104,9 @@ TEST_P(GraphRefuses, AKernelThatDoesNotExist) {
 }
 
 TEST_P(GraphRefuses, ArgumentsThatDoNotFit) {
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1.0, GraphWorld::kWords),
-               kGrid, kWorkgroup);
+  graph.kernel(world.kernel("affine"),
+               args(world.buffers[0], world.buffers[1], 2u, 1.0, GraphWorld::kWords), kGrid,
+               kWorkgroup);
   EXPECT_THAT(refusal(instantiate()).message(),
               AllOf(HasSubstr("Node 0 (affine)"), HasSubstr("Argument 3")));
 }
@@ -116,15 +119,17 @@ TEST_P(GraphRefuses, AFreedBuffer) {
 }
 
 TEST_P(GraphRefuses, LaunchDimensionsOverTheLimit) {
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords), 1,
+  graph.kernel(world.kernel("affine"),
+               args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords), 1,
                Dim3(1024, 2));
   EXPECT_THAT(refusal(instantiate()).message(),
               AllOf(HasSubstr("Node 0 (affine)"), HasSubstr("1024x2x1")));
 }
 
 TEST_P(GraphRefuses, AGridBeyond32Bits) {
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords),
-               Dim3(1u << 30), 1024);
+  graph.kernel(world.kernel("affine"),
+               args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords), Dim3(1u << 30),
+               1024);
   const Status status = refusal(instantiate());
   EXPECT_EQ(status.code(), StatusCode::OutOfRange);
   EXPECT_THAT(status.message(), HasSubstr("Node 0 (affine)"));
@@ -151,8 +156,9 @@ TEST_P(GraphRefuses, TransfersThatMakeNoSense) {
 TEST_P(GraphRefuses, ToLaunchWithoutAVariable) {
   const auto factor = graph.variable<uint32_t>("factor");
   static_cast<void>(graph.variable<uint32_t>("unused"));  // no node takes it
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], factor, 1u, GraphWorld::kWords),
-               kGrid, kWorkgroup);
+  graph.kernel(world.kernel("affine"),
+               args(world.buffers[0], world.buffers[1], factor, 1u, GraphWorld::kWords), kGrid,
+               kWorkgroup);
   auto exec = instantiate();
   ASSERT_TRUE(exec) << exec.error().to_string();
   const GraphLaunch launch = exec->launch();
@@ -169,16 +175,17 @@ TEST_P(GraphRefuses, AVariableOfAnotherGraphOrAsAPlainValue) {
   Graph other;
   const auto foreign = other.variable<uint64_t>("foreign");
   const auto own = graph.variable<uint32_t>("own");
-  const GraphNode node =
-      graph.kernel(world.kernel("affine"),
-                   args(world.buffers[0], world.buffers[1], own, 1u, GraphWorld::kWords), kGrid, kWorkgroup);
+  const GraphNode node = graph.kernel(
+      world.kernel("affine"), args(world.buffers[0], world.buffers[1], own, 1u, GraphWorld::kWords),
+      kGrid, kWorkgroup);
   auto exec = instantiate();
   ASSERT_TRUE(exec) << exec.error().to_string();
   EXPECT_THAT(refusal(exec->set(foreign, 1u)).message(), HasSubstr("not of this graph"));
   EXPECT_THAT(refusal(exec->set_scalar(node, 2, 1u)).message(), HasSubstr("set the variable"));
 
   graph.kernel(world.kernel("affine"),
-               args(world.buffers[0], world.buffers[1], foreign, 1u, GraphWorld::kWords), kGrid, kWorkgroup);
+               args(world.buffers[0], world.buffers[1], foreign, 1u, GraphWorld::kWords), kGrid,
+               kWorkgroup);
   EXPECT_FALSE(instantiate());
 }
 
@@ -300,8 +307,9 @@ TEST_P(GraphRefuses, NothingWhenAProgramIsFreedBeforeTheGraph) {
 TEST(GraphExecutors, CountLaunchesInThirtyBits) {
   GraphWorld world;
   Graph graph;
-  graph.kernel(world.kernel("affine"), args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords),
-               kGrid, kWorkgroup);
+  graph.kernel(world.kernel("affine"),
+               args(world.buffers[0], world.buffers[1], 2u, 1u, GraphWorld::kWords), kGrid,
+               kWorkgroup);
   graph.copy(world.buffers[1], world.buffers[2]);
   constexpr uint32_t kLast = (1u << 30) - 1;
   EXPECT_THAT(refusal(graph.instantiate(world.devices[0], {.launch_count = kLast + 1})).message(),

@@ -68,11 +68,11 @@ TEST_P(RegisterFacts, EveryComputeRegisterHasARow) {
 
 INSTANTIATE_TEST_SUITE_P(
     Headers, RegisterFacts,
-    testing::Values(AddressColumn{"hw/regs_gc_9_4_3.json", GfxFamily::Gfx9_4, {{0, 0x2000}, {1, 0xa000}}},
-                    AddressColumn{"hw/regs_gc_11_0_0.json", GfxFamily::Gfx11, {{0, 0x1260}, {1, 0xa000}}},
-                    AddressColumn{
-                        "hw/regs_gc_11_5_0.json", GfxFamily::Gfx11_5, {{0, 0x1260}, {1, 0xa000}}},
-                    AddressColumn{"hw/regs_gc_12_0_0.json", GfxFamily::Gfx12, {{0, 0x1260}, {1, 0xa000}}}),
+    testing::Values(
+        AddressColumn{"hw/regs_gc_9_4_3.json", GfxFamily::Gfx9_4, {{0, 0x2000}, {1, 0xa000}}},
+        AddressColumn{"hw/regs_gc_11_0_0.json", GfxFamily::Gfx11, {{0, 0x1260}, {1, 0xa000}}},
+        AddressColumn{"hw/regs_gc_11_5_0.json", GfxFamily::Gfx11_5, {{0, 0x1260}, {1, 0xa000}}},
+        AddressColumn{"hw/regs_gc_12_0_0.json", GfxFamily::Gfx12, {{0, 0x1260}, {1, 0xa000}}}),
     [](const auto& instance) {
       std::string name(to_string(instance.param.family));
       std::erase(name, '.');

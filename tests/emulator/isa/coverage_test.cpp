@@ -11,7 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-
 uint64_t executed(const isa::Coverage& coverage, isa::Format format, std::string_view name) {
   for (const isa::Row& row : isa::rows_of(format)) {
     if (row.name == name) return coverage.executed(GfxFamily::Gfx11, row);

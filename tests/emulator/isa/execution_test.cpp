@@ -14,7 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-
 class Execution : public testing::Test {
  protected:
   Execution() { machine.dispatch.user_data[0] = static_cast<uint32_t>(Machine::kData); }

@@ -11,7 +11,6 @@
 namespace doppel::oracle {
 namespace {
 
-
 struct Atomic {
   const char* name;
   std::function<uint64_t(uint64_t memory, uint64_t data)> apply;

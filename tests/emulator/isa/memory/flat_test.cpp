@@ -6,7 +6,6 @@
 namespace doppel::oracle {
 namespace {
 
-
 TEST(Flat, ReachesGlobalMemory) {
   MemoryProgram program("flat_load_b64 v[20:21], v[10:11]\n flat_store_b32 v[10:11], v12 offset:8");
   program.fill_target(1024);

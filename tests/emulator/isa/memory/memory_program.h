@@ -39,7 +39,6 @@ class MemoryProgram {
   /// Further memory: address and bytes.
   std::vector<std::pair<uint64_t, std::span<std::byte>>> extra;
 
-
   /// The target as `count` elements, filled with a pattern that never repeats.
   void fill_target(size_t bytes);
   template <class T>

@@ -6,7 +6,6 @@
 namespace doppel::oracle {
 namespace {
 
-
 TEST(ScalarLoad, TakesEverySizeAndOffset) {
   MemoryProgram program(R"(
     s_load_b512 s[20:35], s[8:9], 0x40

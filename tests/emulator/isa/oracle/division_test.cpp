@@ -13,7 +13,6 @@
 namespace doppel::oracle {
 namespace {
 
-
 // v[0:1] = offset, numerator and denominator loaded, quotient stored.
 constexpr const char* kDivideF32 = R"(
   s_load_b128 s[4:7], s[0:1], null

@@ -18,7 +18,6 @@
 namespace doppel::oracle {
 namespace {
 
-
 struct Operands {
   uint64_t a = 0, b = 0, c = 0;
 };
