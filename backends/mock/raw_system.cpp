@@ -28,6 +28,13 @@ int process_id() {
   return static_cast<int>(syscall(SYS_getpid));
 }
 
+bool exists(const char* path) {
+  const int before = errno;
+  const bool found = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+  errno = before;
+  return found;
+}
+
 void* map(void* address, size_t length, int protection, int flags, int fd, uint64_t offset) {
   return reinterpret_cast<void*>(
       syscall(SYS_mmap, address, length, protection, flags, fd, static_cast<long>(offset)));

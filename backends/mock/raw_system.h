@@ -23,6 +23,8 @@ int close_fd(int fd);
 /// dup(2) with or without FD_CLOEXEC.
 int duplicate(int fd, bool close_on_exec);
 int process_id();
+/// Whether there is such a file. errno is left as it was.
+bool exists(const char* path);
 /// mmap(2): MAP_FAILED and errno on failure.
 void* map(void* address, size_t length, int protection, int flags, int fd, uint64_t offset);
 

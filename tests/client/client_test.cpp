@@ -55,14 +55,6 @@ TEST(Run, InstructionsThatAProgramsKernelsExecuteAreReported) {
   EXPECT_NE(text.find("s_endpgm"), std::string::npos);
 }
 
-TEST(Client, LibdrmListsTheDevice) {
-  REQUIRE_PROGRAM("drmdevice");
-  const Outcome outcome = run("--gpu gfx1030,cu=4", "drmdevice");
-  EXPECT_EQ(outcome.status, 0) << outcome.output;
-  EXPECT_TRUE(outcome.says("Devices reported 1")) << outcome.output;
-  EXPECT_TRUE(outcome.says("device_id     73bf")) << outcome.output;
-}
-
 class RocmInfo : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RocmInfo, ListsTheAgent) {

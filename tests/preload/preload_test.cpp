@@ -32,6 +32,13 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, Probe,
                                            "other_libc", "threads", "handlers", "child_crash"),
                          [](const auto& info) { return info.param; });
 
+TEST(Preload, ServesBeforeItsConstructorsAndAfterItsDestructors) {
+  const Outcome outcome =
+      run("--gpu gfx1100,cu=2", test::binary_dir() / "bin/doppel_preload_early");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_EQ(outcome.output, "constructor: version 1\nmain: version 1\ndestructor: version 1\n");
+}
+
 TEST(Preload, ACrashStaysACrash) {
   constexpr int kSegmentationFault = 128 + 11;
   EXPECT_EQ(run("", probe("crash")).status, kSegmentationFault);

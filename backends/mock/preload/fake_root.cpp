@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/mock/preload/numa_tree.h"
 #include "backends/mock/raw_system.h"
 
 namespace doppel::mock::preload {
@@ -91,6 +92,7 @@ SysfsTree whole_tree(const SysfsTree& sysfs, const Machine& machine) {
   tree.add_file("/sys/module/amdgpu/coresize", "17477632\n");
   tree.add_directory("/sys/module/amdgpu/holders");
   tree.add_directory("/dev/dri/by-path");
+  add_numa_node(tree, machine.profile());
   tree.add_file("/proc/modules", host_modules() + "amdgpu 17477632 1 - Live 0x0000000000000000\n");
   // Opening these never reaches the file: they are here to be listed.
   for (const VirtualGpu& gpu : machine.gpus())
@@ -121,7 +123,7 @@ bool FakeRoot::covers(std::string_view path) {
     if (begins_at_component(path, prefix)) return true;
   for (std::string_view prefix : kPciPrefixes)
     if (path.starts_with(prefix) && is_our_pci_function(path.substr(prefix.size()))) return true;
-  return false;
+  return begins_at_component(path, kNumaNodes) && host_hides_its_nodes();
 }
 
 const char* FakeRoot::redirect(std::string_view path, std::array<char, PATH_MAX>& buffer) const {

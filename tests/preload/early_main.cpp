@@ -1,0 +1,6 @@
+#include "tests/preload/early_client.h"
+
+int main() {
+  ask_driver("main");
+  return 0;
+}
