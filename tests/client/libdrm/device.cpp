@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace {
 
@@ -102,7 +103,6 @@ void share_a_buffer(amdgpu_device_handle device) {
   CHECK(amdgpu_bo_free(imported.buf_handle));
   CHECK(amdgpu_bo_cpu_unmap(buffer));
   CHECK(amdgpu_bo_free(buffer));
-  print_memory(device);
 }
 
 }  // namespace
