@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <istream>
+#include <span>
 
 #include <fmt/format.h>
 #include <zstd.h>
@@ -81,7 +82,8 @@ Result<> TraceReader::read_index() {
     return damaged("the index's checksum does not fit", trailer.index_offset);
   }
   index_.resize(header.chunks);
-  std::memcpy(index_.data(), index.data() + sizeof header, index.size() - sizeof header);
+  std::ranges::copy(std::span(index).subspan(sizeof header),
+                    std::as_writable_bytes(std::span(index_)).begin());
   records_ = trailer.records;
   index_offset_ = trailer.index_offset;
   return check_index(trailer.index_offset);

@@ -1,6 +1,7 @@
 // What a recorder tells of runs on emulated machines: spans, the graph of what ordered what,
 // counters, findings and faults.
 #include <algorithm>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -123,7 +124,9 @@ TEST(RunRecorder, TheSameRunIsToldTheSame) {
   const auto told = [] {
     ObservedMachine machine("mock:gfx1100,cu=4,seed=3");
     EXPECT_TRUE(machine.launch("diamond"));
-    return timeline_json(machine.run());
+    // Memory lies where the host's kernel puts it.
+    return std::regex_replace(timeline_json(machine.run()), std::regex("0x7f[0-9a-f]{10}"),
+                              "0x7f..........");
   };
   EXPECT_EQ(told(), told());
 }

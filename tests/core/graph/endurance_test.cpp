@@ -38,6 +38,10 @@ void* counted(void* block) {
 void* operator new(size_t bytes) {
   return counted(std::malloc(bytes));
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  void* block = std::malloc(bytes);
+  return block == nullptr ? nullptr : counted(block);
+}
 void* operator new(size_t bytes, std::align_val_t alignment) {
   const auto unit = static_cast<size_t>(alignment);
   return counted(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
