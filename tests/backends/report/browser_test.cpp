@@ -56,9 +56,10 @@ class Browser : public ::testing::Test {
     return ::testing::UnitTest::GetInstance()->current_test_info()->name();
   }
   std::string headless(const std::string& action, const fs::path& page) {
-    const std::string profile = (fs::path(::testing::TempDir()) / ("browser-" + name())).string();
+    const std::string profile = (folder_ / ("browser-" + name())).string();
+    fs::remove_all(profile);  // one that was killed leaves its lock
     const auto outcome = doppel::test::shell(
-        fmt::format("{} --headless --no-sandbox --disable-gpu --user-data-dir={} "
+        fmt::format("timeout 60 {} --headless --no-sandbox --disable-gpu --user-data-dir={} "
                     "--virtual-time-budget=5000 {} file://{} 2>/dev/null",
                     browser_, profile, action, page.string()));
     fs::remove_all(profile);
