@@ -33,7 +33,7 @@ struct CompareOptions {
   bool json = false;
 };
 
-std::string machine_name(const std::string& name) {
+std::string device_of(const std::string& name) {
   return name == "mock" ? "mock:gfx1100" : name;
 }
 
@@ -55,8 +55,8 @@ Result<bool> compare_on(TrialMachine& left_machine, TrialMachine& right_machine,
 
 /// Whether the two agree in all graphs that are asked for.
 Result<bool> compare_all(const CompareOptions& options) {
-  DOPPEL_ASSIGN(TrialMachine left, TrialMachine::open(machine_name(options.left), options.gpu));
-  DOPPEL_ASSIGN(TrialMachine right, TrialMachine::open(machine_name(options.right), options.gpu));
+  DOPPEL_ASSIGN(TrialMachine left, TrialMachine::open(device_of(options.left), options.gpu));
+  DOPPEL_ASSIGN(TrialMachine right, TrialMachine::open(device_of(options.right), options.gpu));
   bool equal = true, found = false;
   for (const Workload& workload : workloads()) {
     if (!options.graph.empty() && options.graph != workload.name) continue;

@@ -32,14 +32,14 @@ struct RunOptions {
 };
 
 /// A model, or the file of a recorded machine, which the client may look for from elsewhere.
-std::string machine_name(const std::string& gpu) {
+std::string model_of(const std::string& gpu) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(gpu, failure)) return gpu;
   return "profile=" + std::filesystem::absolute(gpu, failure).string();
 }
 
 std::string specification(const RunOptions& options) {
-  std::string text = machine_name(options.gpu);
+  std::string text = model_of(options.gpu);
   if (!options.count.empty()) text += ",count=" + options.count;
   if (!options.seed.empty()) text += ",seed=" + options.seed;
   return text;

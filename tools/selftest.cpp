@@ -40,7 +40,7 @@ bool under_shim() {
          std::string_view(preload).find("libdoppel_preload.so") != std::string_view::npos;
 }
 
-std::string machine_name(const SelftestOptions& options) {
+std::string machine_of(const SelftestOptions& options) {
   return options.backend == "mock" ? kDefaultMock : options.backend;
 }
 
@@ -49,7 +49,7 @@ int run_selftest(const SelftestOptions& options) {
     for (const auto& [name, title] : selftest::step_names()) fmt::print("{:<16} {}\n", name, title);
     return 0;
   }
-  const std::string machine = machine_name(options);
+  const std::string machine = machine_of(options);
   auto kernel = open_named_kernel(machine);
   if (!kernel) {
     fmt::print(stderr, "doppel selftest: {}\n", kernel.error().to_string());

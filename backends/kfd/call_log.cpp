@@ -20,11 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kMostGpus = 1024;  // listed of one call
 
-std::string hex(uint64_t value) {
-  return fmt::format("{:#x}", value);
-}
-
-std::string hex(const void* address) {
+std::string hex_address(const void* address) {
   return hex(reinterpret_cast<uint64_t>(address));
 }
 
@@ -64,6 +60,10 @@ void add_indirect(unsigned long request, const void* argument, Json& line) {
 
 }  // namespace
 
+std::string hex(uint64_t value) {
+  return fmt::format("{:#x}", value);
+}
+
 void CallLog::write(const std::string& line) {
   const std::scoped_lock lock(mutex_);
   log_ << line << '\n' << std::flush;
@@ -94,15 +94,17 @@ int CallLog::ioctl(int fd, unsigned long request, const void* argument,
 
 void CallLog::mmap(const void* address, size_t length, int protection, int flags, int fd,
                    uint64_t offset, const void* result, int os_error) {
-  Json line{{"call", "mmap"},           {"address", hex(address)}, {"length", length},
-            {"protection", protection}, {"flags", flags},          {"fd", fd},
-            {"offset", hex(offset)},    {"result", hex(result)}};
+  Json line{{"call", "mmap"},        {"address", hex_address(address)},
+            {"length", length},      {"protection", protection},
+            {"flags", flags},        {"fd", fd},
+            {"offset", hex(offset)}, {"result", hex_address(result)}};
   if (os_error != 0) line["errno"] = os_error;
   write(line.dump());
 }
 
 void CallLog::munmap(const void* address, size_t length, int result) {
-  write(Json{{"call", "munmap"}, {"address", hex(address)}, {"length", length}, {"rc", result}}
+  write(Json{
+      {"call", "munmap"}, {"address", hex_address(address)}, {"length", length}, {"rc", result}}
             .dump());
 }
 

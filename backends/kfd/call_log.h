@@ -23,6 +23,9 @@
 
 namespace doppel::kfd {
 
+/// How the lines show addresses and dwords: "0x1c".
+std::string hex(uint64_t value);
+
 class CallLog {
  public:
   /// The symbolic name of an ioctl, "?" for one that has none.

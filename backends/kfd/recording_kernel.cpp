@@ -8,10 +8,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string hex(uint64_t value) {
-  return fmt::format("{:#x}", value);
-}
-
 template <class T>
 void add_outcome(const Result<T>& result, Json& line) {
   line["ok"] = result.has_value();

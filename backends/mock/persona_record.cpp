@@ -14,6 +14,7 @@
 #include "backends/kfd/topology.h"
 #include "backends/mock/machine.h"
 #include "backends/mock/persona.h"
+#include "backends/mock/virtual_drm.h"
 #include "backends/mock/virtual_topology.h"
 
 namespace doppel::mock {
@@ -21,7 +22,6 @@ namespace {
 
 constexpr int kMaxDepth = 10;
 constexpr size_t kMaxAnswerBytes = 4096;
-constexpr uint32_t kGbAddrConfig = 0x263e;  // dword offset; see virtual_drm_info.cpp
 constexpr uint32_t kFirmwareTypes = 32;
 constexpr uint32_t kFirmwareIndices = 4;
 

@@ -23,6 +23,9 @@ namespace doppel::mock {
 class RenderNodes;
 struct InfoAnswer;
 
+/// GB_ADDR_CONFIG, as AMDGPU_INFO_READ_MMR_REG names it: a dword offset (Linux soc21.c).
+inline constexpr uint32_t kGbAddrConfig = 0x263e;
+
 class VirtualDrm {
  public:
   VirtualDrm(Machine& machine, Progress& progress, RenderNodes& render_nodes)

@@ -22,7 +22,6 @@ constexpr uint32_t kGpuCounterKilohertz = 100'000;
 
 // Registers that any client may read, in dwords (soc15/nv/soc21_allowed_read_registers).
 constexpr uint32_t kGrbmStatus = 0x2004;
-constexpr uint32_t kGbAddrConfig = 0x263e;
 
 /// What drm_amdgpu_info_device has grown since Debian 12's header: Linux amdgpu_drm.h 3.57.
 struct DeviceInfo {

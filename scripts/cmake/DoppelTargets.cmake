@@ -12,6 +12,7 @@ find_package(fmt REQUIRED)
 
 add_library(doppel_options INTERFACE)
 target_compile_features(doppel_options INTERFACE cxx_std_23)
+target_compile_definitions(doppel_options INTERFACE MSGPACK_NO_BOOST)  # msgpack's headers alone
 target_compile_options(doppel_options INTERFACE -Wall -Wextra -Werror
   # std::stable_sort of libstdc++ 12 uses what C++17 deprecated, which clang reports at its callers.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
@@ -21,15 +22,18 @@ if(DOPPEL_SANITIZE)
   target_link_options(doppel_options INTERFACE -fsanitize=${DOPPEL_SANITIZE})
 endif()
 
-# doppel_library(NAME SOURCES... DEPENDS targets...): one static layer of the tree. Includes are
+# doppel_library(NAME [COMPILE_FAST] SOURCES... DEPENDS targets...): one static layer of the tree. Includes are
 # written from the repository root ("core/status.h").
 function(doppel_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COMPILE_FAST" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                             $<INSTALL_INTERFACE:include/doppel>)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS}
                                 PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:doppel_options>)
+  if(ARG_COMPILE_FAST)
+    doppel_compile_fast(${name})
+  endif()
   install(TARGETS ${name} EXPORT doppelTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
@@ -42,6 +46,23 @@ function(doppel_compile_fast name)
   endif()
 endfunction()
 
+# doppel_share_test_headers(NAME): in such a build the tests parse the headers that most of them
+# include once, in the first of them. Any other build proves that each source includes what it uses.
+function(doppel_share_test_headers name)
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
+  get_property(first GLOBAL PROPERTY DOPPEL_FIRST_TEST)
+  if(first)
+    target_precompile_headers(${name} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${name} PRIVATE
+      <algorithm> <array> <filesystem> <fstream> <functional> <map> <memory> <set> <span> <sstream>
+      <string> <vector> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+    set_property(GLOBAL PROPERTY DOPPEL_FIRST_TEST ${name})
+  endif()
+endfunction()
+
 # doppel_test(NAME LABEL unit|sim|conformance|... SOURCES... DEPENDS...): one GoogleTest binary;
 # each of its tests becomes a ctest test with the label.
 function(doppel_test name)
@@ -49,10 +70,11 @@ function(doppel_test name)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} doppel_test_paths doppel_options GTest::gmock
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} doppel_test_paths doppel_options fmt::fmt GTest::gmock
                                         GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   doppel_compile_fast(${name})
+  doppel_share_test_headers(${name})
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()
 

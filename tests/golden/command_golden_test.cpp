@@ -104,7 +104,6 @@ TEST_P(CommandGolden, Sdma) {
 }
 
 TEST_P(CommandGolden, Aql) {
-  if (GetParam() != GfxFamily::Gfx11) GTEST_SKIP() << "AQL is the same on every family";
   test::GoldenText golden("aql.txt");
   auto check = [&](std::string_view name, auto&& encode) {
     CommandStream stream(Language::Aql, GetParam());

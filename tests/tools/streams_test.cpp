@@ -16,8 +16,8 @@ namespace doppel::streams {
 namespace {
 
 using packets::Language;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -202,7 +202,7 @@ std::string text_of(Language language, std::span<const uint32_t> stream,
 TEST(StreamPrint, ExplainNamesRules) {
   const uint32_t gcr[] = {0x11, 0, 0x8040, 0, 0};
   WalkOptions options;
-  EXPECT_THAT(text_of(Language::Sdma, gcr, options), testing::Not(HasSubstr("warning")));
+  EXPECT_THAT(text_of(Language::Sdma, gcr, options), ::testing::Not(HasSubstr("warning")));
   options.explain = true;
   EXPECT_THAT(text_of(Language::Sdma, gcr, options), HasSubstr("[sdma-gcr-without-control]"));
 }

@@ -14,12 +14,9 @@ namespace doppel::mock::preload {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using kfd::hex;
 
 constexpr size_t kMostDwords = 256;  // shown of a packet
-
-std::string hex(uint64_t value) {
-  return fmt::format("{:#x}", value);
-}
 
 Json dwords(const packets::Packet& packet) {
   Json list = Json::array();

@@ -13,12 +13,7 @@
 namespace doppel::packets {
 namespace {
 
-struct Column {
-  const char* file;
-  GfxFamily family;
-};
-
-class Pm4Facts : public testing::TestWithParam<Column> {
+class Pm4Facts : public testing::TestWithParam<test::FactFile> {
  protected:
   static const PacketRow* row_of(std::string_view name) {
     for (const PacketRow& row : pm4::rows()) {
@@ -226,17 +221,17 @@ TEST_P(Pm4Facts, FlagBitsAgree) {
   EXPECT_GT(compared, 15u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Headers, Pm4Facts,
-                         testing::Values(Column{"hw/pm4_gfx9.json", GfxFamily::Gfx9_4},
-                                         Column{"hw/pm4_gfx10_gfx11_gfx12.json",
-                                                GfxFamily::Gfx10_3},
-                                         Column{"hw/pm4_gfx10_gfx11_gfx12.json", GfxFamily::Gfx11},
-                                         Column{"hw/pm4_gfx10_gfx11_gfx12.json", GfxFamily::Gfx12}),
-                         [](const auto& instance) {
-                           std::string name(to_string(instance.param.family));
-                           std::erase(name, '.');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Headers, Pm4Facts,
+    testing::Values(test::FactFile{"hw/pm4_gfx9.json", GfxFamily::Gfx9_4},
+                    test::FactFile{"hw/pm4_gfx10_gfx11_gfx12.json", GfxFamily::Gfx10_3},
+                    test::FactFile{"hw/pm4_gfx10_gfx11_gfx12.json", GfxFamily::Gfx11},
+                    test::FactFile{"hw/pm4_gfx10_gfx11_gfx12.json", GfxFamily::Gfx12}),
+    [](const auto& instance) {
+      std::string name(to_string(instance.param.family));
+      std::erase(name, '.');
+      return name;
+    });
 
 }  // namespace
 }  // namespace doppel::packets

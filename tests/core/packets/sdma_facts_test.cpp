@@ -11,12 +11,7 @@
 namespace doppel::packets {
 namespace {
 
-struct Column {
-  const char* file;
-  GfxFamily family;
-};
-
-class SdmaFacts : public testing::TestWithParam<Column> {};
+class SdmaFacts : public testing::TestWithParam<test::FactFile> {};
 
 const Field* find_field(const PacketRow& row, std::string_view name) {
   for (const Field& field : row.fields) {
@@ -159,10 +154,10 @@ TEST_P(SdmaFacts, OpcodesAgree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Headers, SdmaFacts,
-                         testing::Values(Column{"hw/sdma_4_0_0.json", GfxFamily::Gfx9_4},
-                                         Column{"hw/sdma_5_0_0.json", GfxFamily::Gfx10_3},
-                                         Column{"hw/sdma_6_0_0.json", GfxFamily::Gfx11},
-                                         Column{"hw/sdma_6_0_0.json", GfxFamily::Gfx12}),
+                         testing::Values(test::FactFile{"hw/sdma_4_0_0.json", GfxFamily::Gfx9_4},
+                                         test::FactFile{"hw/sdma_5_0_0.json", GfxFamily::Gfx10_3},
+                                         test::FactFile{"hw/sdma_6_0_0.json", GfxFamily::Gfx11},
+                                         test::FactFile{"hw/sdma_6_0_0.json", GfxFamily::Gfx12}),
                          [](const auto& instance) {
                            std::string name(to_string(instance.param.family));
                            std::erase(name, '.');

@@ -26,6 +26,12 @@ inline nlohmann::json load_json(std::string_view relative) {
   return nlohmann::json::parse(file);
 }
 
+/// The facts about one family's packets.
+struct FactFile {
+  const char* file;
+  GfxFamily family;
+};
+
 /// One packet of a captured stream.
 struct CapturedPacket {
   packets::Language language;

@@ -118,12 +118,12 @@ TEST_F(Execution, CodeThatRunsOffItsMappingFaults) {
 }
 
 TEST(SupportMatrix, DocumentIsCurrent) {
-  std::ifstream file(test::source_dir() / "docs/isa-support.md");
+  std::ifstream file(doppel::test::source_dir() / "docs/isa-support.md");
   std::stringstream text;
   text << file.rdbuf();
   const std::string current = isa::support_matrix();
   if (text.str() == current) return;
-  const auto copy = test::binary_dir() / "isa-support.md";
+  const auto copy = doppel::test::binary_dir() / "isa-support.md";
   std::ofstream(copy) << current;
   ADD_FAILURE() << "Copy " << copy << " to docs/.";
 }
