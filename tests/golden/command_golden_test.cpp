@@ -104,7 +104,7 @@ TEST_P(CommandGolden, Sdma) {
 }
 
 TEST_P(CommandGolden, Aql) {
-  test::GoldenText golden("aql.txt");
+  test::GoldenText golden(file("aql"));
   auto check = [&](std::string_view name, auto&& encode) {
     CommandStream stream(Language::Aql, GetParam());
     AqlEncoder encoder(stream);
