@@ -98,27 +98,37 @@ std::unexpected<Status> unknown_name(std::string_view name) {
       fmt::format("The device name ({}) is neither kfd[:N] nor mock:MODEL[,option=value].", name));
 }
 
+std::unexpected<Status> not_emulated(std::string_view name) {
+  return error(StatusCode::Unsupported,
+               fmt::format("Only emulated devices can be verified ({} is not).", name));
+}
+
 }  // namespace
 
-Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name) {
-  if (name == kKfdName) return std::make_shared<kfd::LinuxKernel>();
+Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name,
+                                                          const Verify& verify) {
+  if (name == kKfdName) {
+    if (verify.any()) return not_emulated(name);
+    return std::make_shared<kfd::LinuxKernel>();
+  }
   if (!name.starts_with(kMockPrefix)) return unknown_name(name);
   DOPPEL_ASSIGN(mock::MachineProfile profile, mock::parse_machine(name));
   DOPPEL_ASSIGN(std::shared_ptr<mock::VirtualKernel> kernel,
-                mock::VirtualKernel::create(std::move(profile)));
+                mock::VirtualKernel::create(std::move(profile), {}, verify));
   return report_if_wanted(std::move(kernel));
 }
 
-Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* record) {
+Result<NamedMachine> open_named_machine(std::string_view name, const MachineOptions& options) {
   if (name.starts_with(kMockPrefix)) {
-    DOPPEL_ASSIGN(auto kernel, open_named_kernel(name));
-    DOPPEL_ASSIGN(auto process, open_process(std::move(kernel), name, record));
+    DOPPEL_ASSIGN(auto kernel, open_named_kernel(name, options.verify));
+    DOPPEL_ASSIGN(auto process, open_process(std::move(kernel), name, options.record));
     return NamedMachine{std::move(process), std::nullopt};
   }
   if (name.starts_with(kKfdName)) {
     const auto index = parse_index(name.substr(kKfdName.size()));
     if (index || name == kKfdName) {
-      DOPPEL_ASSIGN(auto process, linux_process(record));
+      if (options.verify.any()) return not_emulated(name);
+      DOPPEL_ASSIGN(auto process, linux_process(options.record));
       return NamedMachine{std::move(process), index};
     }
   }

@@ -10,6 +10,7 @@
 
 #include "backends/kfd/kfd_process.h"
 #include "core/status.h"
+#include "core/verify/verify.h"
 
 namespace doppel {
 
@@ -24,12 +25,21 @@ inline constexpr std::string_view kMockPrefix = "mock:";
 /// (backends/capture); `doppel record` sets it.
 inline constexpr std::string_view kTraceVariable = "DOPPEL_RECORD";
 
-/// The driver alone, not yet spoken to: "kfd" or "mock:MODEL[,option=value]".
-Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name);
+/// What is done with a machine besides using it.
+struct MachineOptions {
+  std::ostream* record = nullptr;
+  Verify verify = {};
+};
+
+/// The driver alone, not yet spoken to: "kfd" or "mock:MODEL[,option=value]". Unsupported if a real
+/// machine is to be verified.
+Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name,
+                                                          const Verify& verify = {});
 
 /// "kfd", "kfd:N" or "mock:MODEL[,option=value]". With `record`, every call to the driver is
 /// written there. KFD gives a process one address space per GPU: the real machine is opened once
 /// and shared while anybody uses it (and recorded if its first opener wanted that).
-Result<NamedMachine> open_named_machine(std::string_view name, std::ostream* record = nullptr);
+/// Unsupported if a real machine is to be verified.
+Result<NamedMachine> open_named_machine(std::string_view name, const MachineOptions& options = {});
 
 }  // namespace doppel

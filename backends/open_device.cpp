@@ -18,13 +18,15 @@ Result<std::unique_ptr<Device>> open_gpu(const NamedMachine& machine, uint32_t i
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name, const OpenOptions& options) {
-  DOPPEL_ASSIGN(const NamedMachine machine, open_named_machine(name, options.record));
+  DOPPEL_ASSIGN(const NamedMachine machine,
+                open_named_machine(name, {options.record, options.verify}));
   return open_gpu(machine, machine.index.value_or(0), std::string(name), options);
 }
 
 Result<std::vector<std::unique_ptr<Device>>> open_devices(std::string_view name,
                                                           const OpenOptions& options) {
-  DOPPEL_ASSIGN(const NamedMachine machine, open_named_machine(name, options.record));
+  DOPPEL_ASSIGN(const NamedMachine machine,
+                open_named_machine(name, {options.record, options.verify}));
   std::vector<std::unique_ptr<Device>> devices;
   if (machine.index) {
     DOPPEL_ASSIGN(devices.emplace_back(),

@@ -14,13 +14,16 @@
 
 #include "core/device.h"
 #include "core/status.h"
+#include "core/verify/verify.h"
 
 namespace doppel {
 
 struct OpenOptions {
-  DeviceOptions device;
+  DeviceOptions device = {};
   /// Every call to the driver is written here, one JSON object a line; must outlive the device.
   std::ostream* record = nullptr;
+  /// What to check while the device works; emulated devices only. See Device::findings().
+  Verify verify = {};
 };
 
 /// The device of that name. Unavailable, with what is missing, where there is no driver; NotFound

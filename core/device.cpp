@@ -46,6 +46,16 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
   return bytes;
 }
 
+Result<verify::FindingLog> Device::findings() {
+  return error(StatusCode::Unavailable,
+               fmt::format("The device ({}) was opened without verification.", info().name));
+}
+
+void Device::set_name(const MemoryView& memory, std::string name) {
+  if (auto* observer = host_observer())
+    observer->on_buffer_name(memory.gpu_address, std::move(name));
+}
+
 Result<Program> Device::load_program(const std::filesystem::path& path) {
   return load_program(read_file(path));
 }
@@ -65,6 +75,12 @@ Result<Program> Device::load_program(std::span<const std::byte> file) {
   std::vector<std::byte> image(state->object.image_bytes());
   DOPPEL_TRY(state->object.write_image(state->image.gpu_address(), image));
   DOPPEL_TRY(write(state->image, image));
+  if (auto* observer = host_observer()) {
+    for (const KernelInfo& kernel : state->object.kernels()) {
+      observer->on_kernel_name(state->image.gpu_address() + kernel.entry_offset, kernel.code_bytes,
+                               kernel.name);
+    }
+  }
   return Program(std::move(state));
 }
 
@@ -83,10 +99,18 @@ SdmaCommands Device::sdma() {
   return queue ? SdmaCommands(**queue) : SdmaCommands(queue.error());
 }
 
+void Device::note(const MemoryView& memory, uint64_t bytes, MemoryAccess access,
+                  std::string_view call) {
+  if (auto* observer = host_observer()) {
+    observer->on_host_access(memory.gpu_address, bytes, access, call);
+  }
+}
+
 Result<> Device::write(const MemoryView& destination, std::span<const std::byte> data) {
   DOPPEL_TRY(check_transfer(destination, data.size()));
   if (data.empty()) return {};
   if (std::byte* host = host_of(destination)) {
+    note(destination, data.size(), MemoryAccess::Write, "Device::write");
     std::memcpy(host, data.data(), data.size());
     return destination.allocation->options.domain == MemoryDomain::Vram ? flush_host_writes()
                                                                         : Result<>();
@@ -96,6 +120,7 @@ Result<> Device::write(const MemoryView& destination, std::span<const std::byte>
   DOPPEL_ASSIGN(Queue * queue, default_queue(QueueKind::Sdma));
   for (uint64_t done = 0; done < data.size(); done += chunk) {
     const uint64_t bytes = std::min<uint64_t>(chunk, data.size() - done);
+    note(staging, bytes, MemoryAccess::Write, "Device::write");
     std::memcpy(staging.host(), data.data() + done, bytes);
     DOPPEL_TRY(sdma().copy(part(staging, 0, bytes), part(destination, done, bytes)).submit());
     DOPPEL_TRY(queue->synchronize());
@@ -107,6 +132,7 @@ Result<> Device::read(const MemoryView& source, std::span<std::byte> out) {
   DOPPEL_TRY(check_transfer(source, out.size()));
   if (out.empty()) return {};
   if (const std::byte* host = host_of(source)) {
+    note(source, out.size(), MemoryAccess::Read, "Device::read");
     std::memcpy(out.data(), host, out.size());
     return {};
   }
@@ -117,6 +143,7 @@ Result<> Device::read(const MemoryView& source, std::span<std::byte> out) {
     const uint64_t bytes = std::min<uint64_t>(chunk, out.size() - done);
     DOPPEL_TRY(sdma().copy(part(source, done, bytes), part(staging, 0, bytes)).submit());
     DOPPEL_TRY(queue->synchronize());
+    note(staging, bytes, MemoryAccess::Read, "Device::read");
     std::memcpy(out.data() + done, staging.host(), bytes);
   }
   return {};

@@ -25,6 +25,8 @@
 #include "core/signal.h"
 #include "core/status.h"
 #include "core/target.h"
+#include "core/verify/finding.h"
+#include "core/verify/host_observer.h"
 
 namespace doppel {
 
@@ -115,7 +117,16 @@ class Device {
   /// linger in the host data path, HDP).
   virtual Result<> flush_host_writes() = 0;
 
+  /// What the checks that the device was opened with have found so far, on all devices of its
+  /// machine. Unavailable if it was opened without any.
+  virtual Result<verify::FindingLog> findings();
+  /// Who wants to know what the host does, or nullptr.
+  virtual verify::HostObserver* host_observer() { return nullptr; }
+
   // The rest is built on the above.
+
+  /// What findings call the memory's allocation, instead of "vram 3".
+  void set_name(const MemoryView& memory, std::string name);
 
   /// Loads an AMDGPU code object. InvalidArgument if it is for another target.
   Result<Program> load_program(std::span<const std::byte> file);
@@ -149,6 +160,9 @@ class Device {
 
  protected:
   Device() = default;
+
+ private:
+  void note(const MemoryView& memory, uint64_t bytes, MemoryAccess access, std::string_view call);
 };
 
 /// The bytes of a file, or NotFound.

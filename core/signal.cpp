@@ -2,12 +2,18 @@
 
 #include <atomic>
 
-#include "core/assert.h"
+#include "core/verify/host_observer.h"
 
 namespace doppel {
 namespace {
 constexpr SignalRef kNoSignal{};
+
+void note_ticks(const SignalState& signal, uint64_t address) {
+  if (!signal.observer) return;
+  signal.observer->on_host_access(address, sizeof(uint64_t), MemoryAccess::Read,
+                                  "Signal timestamp");
 }
+}  // namespace
 
 std::string_view to_string(SignalCondition condition) {
   switch (condition) {
@@ -39,11 +45,16 @@ bool holds(SignalCondition condition, int64_t value, int64_t wanted) {
 
 int64_t Signal::value() const {
   if (!state_) return 0;
-  return std::atomic_ref(state_->memory->value).load(std::memory_order_acquire);
+  const int64_t value = std::atomic_ref(state_->memory->value).load(std::memory_order_acquire);
+  if (state_->observer) state_->observer->on_host_load(state_->ref.value_address());
+  return value;
 }
 
 void Signal::set(int64_t value) {
   if (!state_) return;
+  if (state_->observer) {
+    state_->observer->on_host_store(state_->ref.value_address(), value, "Signal::set");
+  }
   std::atomic_ref(state_->memory->value).store(value, std::memory_order_release);
 }
 
@@ -54,11 +65,13 @@ Result<> Signal::wait(int64_t wanted, const WaitOptions& options) const {
 
 uint64_t Signal::start_ticks() const {
   if (!state_) return 0;
+  note_ticks(*state_, state_->ref.start_ts_address());
   return std::atomic_ref(state_->memory->start_ts).load(std::memory_order_acquire);
 }
 
 uint64_t Signal::end_ticks() const {
   if (!state_) return 0;
+  note_ticks(*state_, state_->ref.end_ts_address());
   return std::atomic_ref(state_->memory->end_ts).load(std::memory_order_acquire);
 }
 

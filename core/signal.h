@@ -17,6 +17,10 @@
 
 namespace doppel {
 
+namespace verify {
+class HostObserver;
+}
+
 /// How a wait compares the signal's value with the wanted one. Device-side waits compare the low
 /// 32 bits unsigned (PM4 WAIT_REG_MEM, SDMA POLL_REGMEM); host waits the whole value, signed.
 enum class SignalCondition : uint8_t { GreaterEqual, Equal, NotEqual, Less };
@@ -55,6 +59,7 @@ class SignalState {
 
   abi::AmdSignal* memory = nullptr;  // CPU address
   SignalRef ref;
+  verify::HostObserver* observer = nullptr;  // outlives the signal
 
  protected:
   SignalState() = default;

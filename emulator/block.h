@@ -10,15 +10,31 @@
 #include <string>
 #include <vector>
 
+#include "emulator/packet_outcome.h"
+
 namespace doppel::emu {
 
 class GpuVm;
 
+/// What kind of thing would let a block go on.
+enum class BlockCause : uint8_t {
+  Memory,       // a word that somebody stores
+  Register,     // a register that nothing will change
+  Pipe,         // earlier work of the same queue
+  Unpublished,  // an AQL packet that is reserved, but not valid
+  Incomplete,   // the rest of a packet
+  Paused,       // the driver
+};
+
 /// Why a block that has work cannot go on.
 struct BlockedOn {
-  std::string reason;           // "WAIT_REG_MEM at dword 8 of the ring waits for ..."
-  std::vector<uint64_t> words;  // GPU addresses whose change would let it go on
-  const GpuVm* vm = nullptr;    // of those addresses
+  BlockCause cause = BlockCause::Pipe;
+  std::string packet;             // "WAIT_REG_MEM"; "" without one
+  std::string place;              // "at dword 8 of the ring"
+  uint64_t packet_offset = 0;     // dwords since the queue's first packet
+  std::string reason;             // "WAIT_REG_MEM at dword 8 of the ring waits for ..."
+  std::vector<MemoryWait> words;  // any of them would let it go on
+  const GpuVm* vm = nullptr;      // of those words
 };
 
 class Block {

@@ -56,6 +56,9 @@ class HardwareQueue : public Block {
 
   virtual void update_ring(uint64_t ring, uint64_t ring_bytes) = 0;
 
+  /// Tells the observer, if any, of what has been submitted and not yet looked at.
+  virtual void notice_submission() = 0;
+
   /// Writes of the packets behind the current one, as far as they can be foreseen.
   virtual std::vector<PendingWrite> pending_writes() = 0;
 

@@ -35,12 +35,26 @@ bool Simulator::idle() const {
 }
 
 std::string Simulator::stall_report() const {
-  return emu::stall_report(*impl_);
+  return emu::stall_report(stalls());
+}
+
+std::vector<Stall> Simulator::stalls() const {
+  return emu::stalls(*impl_);
+}
+
+void Simulator::notice_submissions() {
+  for (auto& gpu : impl_->gpus) {
+    for (auto& [id, queue] : gpu->impl().queues) queue->notice_submission();
+  }
 }
 
 void Simulator::observe(Observer* observer) {
   impl_->observer = observer;
   for (auto& gpu : impl_->gpus) gpu->impl().context.observer = observer;
+}
+
+Observer* Simulator::observer() const {
+  return impl_->observer;
 }
 
 VirtualClock& Simulator::clock() {

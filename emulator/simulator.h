@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "emulator/gpu.h"
@@ -14,6 +15,7 @@
 namespace doppel::emu {
 
 class Observer;
+struct Stall;
 
 struct SimulatorOptions {
   uint64_t seed = 1;
@@ -37,9 +39,16 @@ class Simulator {
   /// Why nothing runs: one line per blocked queue, from waiter to what it waits for.
   std::string stall_report() const;
 
+  /// The same as data: each queue that waits, and which queued packets would end its wait.
+  std::vector<Stall> stalls() const;
+
+  /// Tells the observer of what has been submitted up to now, though no queue has looked yet.
+  void notice_submissions();
+
   /// From now on, `observer` is told what happens; nullptr: nobody. Not owned. It sees the queues
-  /// that are created from now on.
+  /// that are created from now on, and their address spaces.
   void observe(Observer* observer);
+  Observer* observer() const;
 
   VirtualClock& clock();
   const SimulatorOptions& options() const;

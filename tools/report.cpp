@@ -50,8 +50,7 @@ Result<bool> report_trace(const ReportOptions& options) {
   DOPPEL_ASSIGN(
       auto machine,
       open_machine(options.backend.empty() ? capture::emulated_machine(start) : options.backend));
-  report::MachineReport report(machine->machine().simulator(),
-                               std::filesystem::path(options.trace).filename().string(),
+  report::MachineReport report(*machine, std::filesystem::path(options.trace).filename().string(),
                                !options.no_counters && options.files.shows_counters());
   auto kernel = std::make_shared<report::ReportingKernel>(machine, report.recorder());
   DOPPEL_TRY(capture::replay(trace, std::move(kernel), {.compare = false}));

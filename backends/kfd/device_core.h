@@ -43,6 +43,7 @@ struct DeviceCore {
   Result<Allocation> allocate(uint64_t bytes, const AllocationOptions& options) {
     return memory->allocate(bytes, options);
   }
+  verify::HostObserver* host_observer() const { return process->kernel().host_observer(); }
   ScratchShape scratch_shape() const {
     return {.family = info.target->family,
             .compute_units = info.compute_units,

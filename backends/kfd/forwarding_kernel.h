@@ -36,6 +36,8 @@ class ForwardingKernel : public KernelAbi {
   Relax relax() override { return kernel_->relax(); }
   std::string stall_report() override { return kernel_->stall_report(); }
   std::string fault_report() override { return kernel_->fault_report(); }
+  verify::HostObserver* host_observer() override { return kernel_->host_observer(); }
+  std::optional<verify::FindingLog> findings() override { return kernel_->findings(); }
 
  private:
   std::shared_ptr<KernelAbi> kernel_;

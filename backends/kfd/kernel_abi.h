@@ -10,12 +10,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "core/verify/finding.h"
+#include "core/verify/host_observer.h"
 
 namespace doppel::kfd {
 
@@ -90,6 +93,11 @@ class KernelAbi : public Clock {
   /// After an exception event: what the driver knows of the faults so far beyond the event's few
   /// fields (queue, packet, instruction), oldest first. Empty if the binding can't tell.
   virtual std::string fault_report() { return {}; }
+
+  /// Who wants to know what the host does; lives as long as the binding. nullptr: nobody.
+  virtual verify::HostObserver* host_observer() { return nullptr; }
+  /// What the binding's checks have found; nullopt if it has none.
+  virtual std::optional<verify::FindingLog> findings() { return std::nullopt; }
 };
 
 }  // namespace doppel::kfd

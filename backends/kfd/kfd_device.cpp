@@ -203,6 +203,11 @@ Result<> KfdDevice::flush_host_writes() {
   return queue->synchronize();
 }
 
+Result<verify::FindingLog> KfdDevice::findings() {
+  if (auto log = core_->process->kernel().findings()) return *std::move(log);
+  return Device::findings();
+}
+
 Result<> KfdDevice::close() {
   return close_within({});
 }

@@ -35,6 +35,8 @@ class KfdDevice final : public Device {
   Result<ClockFit> clock_fit() override;
   Result<> flush_host_writes() override;
   Result<> close() override;
+  Result<verify::FindingLog> findings() override;
+  verify::HostObserver* host_observer() override { return core_->host_observer(); }
 
  private:
   /// One reading of both clocks.

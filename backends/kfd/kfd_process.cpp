@@ -9,7 +9,8 @@ KfdProcess::KfdProcess(std::shared_ptr<KfdDriver> driver, Topology topology)
       topology_(std::move(topology)),
       events_(std::make_shared<KfdEvents>(driver_)),
       waiter_(std::make_shared<Waiter>(driver_, *events_)),
-      signals_(std::make_shared<KfdSignalPool>(events_, waiter_)) {}
+      signals_(
+          std::make_shared<KfdSignalPool>(events_, waiter_, driver_->kernel().host_observer())) {}
 
 Result<std::shared_ptr<KfdProcess>> KfdProcess::open(std::shared_ptr<KernelAbi> kernel) {
   DOPPEL_ASSIGN(std::shared_ptr<KfdDriver> driver, KfdDriver::open(std::move(kernel)));

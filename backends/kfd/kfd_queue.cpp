@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.h"
+#include "core/verify/host_observer.h"
 
 namespace doppel::kfd {
 namespace {
@@ -140,13 +141,28 @@ void KfdQueue::retire() {
 }
 
 Result<> KfdQueue::wait_retired(uint64_t number, std::chrono::nanoseconds timeout) {
-  return core_->process->waiter().wait(
+  const auto waited = core_->process->waiter().wait(
       [&] { return retired() >= number; },
       [&] {
         return fmt::format("{} queue {} to retire submission {} (it has retired {})",
                            to_string(kind_), id_, number, retired());
       },
       timeline_.ref().event_id, timeout);
+  if (!waited && waited.error().code() == StatusCode::Deadlock && timeout >= verify::kPatience) {
+    note_deadlock(number);
+  }
+  return waited;
+}
+
+void KfdQueue::note_deadlock(uint64_t number) const {
+  auto* observer = core_->host_observer();
+  if (!observer) return;
+  const auto count = static_cast<int64_t>(number - timeline_base_.load(std::memory_order_acquire));
+  const bool down = kind_ == QueueKind::Aql;
+  observer->on_host_deadlock(
+      {.address = timeline_.ref().value_address(),
+       .condition = down ? SignalCondition::Less : SignalCondition::GreaterEqual,
+       .wanted = down ? 1 - count : count});
 }
 
 Result<> KfdQueue::synchronize(const WaitOptions& options) {
@@ -235,6 +251,10 @@ Result<> KfdQueue::place_arguments(Submission& submission) {
     DOPPEL_TRY(wait_retired(std::min(next, submitted()), kSpaceTimeout));
     retire();
     offset = arguments_.allocate(bytes, number);
+  }
+  if (auto* observer = core_->host_observer()) {
+    observer->on_host_access(argument_memory_.gpu_address() + *offset, bytes, MemoryAccess::Write,
+                             "Queue::submit (arguments)");
   }
   submission.arguments.place(
       std::span(argument_memory_.host(), argument_memory_.size()).subspan(*offset, bytes),

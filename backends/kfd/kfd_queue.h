@@ -72,6 +72,7 @@ class KfdQueue final : public Queue {
   void publish(Submission submission);
   Result<> wait_retired(uint64_t number, std::chrono::nanoseconds timeout);
 
+  void note_deadlock(uint64_t number) const;
   uint64_t timeline_count() const;
   uint64_t read_pointer() const;
 

@@ -21,8 +21,10 @@ class KfdSignalPool : public std::enable_shared_from_this<KfdSignalPool> {
  public:
   static constexpr uint32_t kSignals = 65536;
 
-  KfdSignalPool(std::shared_ptr<KfdEvents> events, std::shared_ptr<Waiter> waiter)
-      : events_(std::move(events)), waiter_(std::move(waiter)) {}
+  /// `observer`, if any, outlives the pool's signals.
+  KfdSignalPool(std::shared_ptr<KfdEvents> events, std::shared_ptr<Waiter> waiter,
+                verify::HostObserver* observer = nullptr)
+      : events_(std::move(events)), waiter_(std::move(waiter)), observer_(observer) {}
 
   /// Makes the pool accessible to a GPU; the first one also allocates it.
   Result<> attach(KfdMemory& memory);
@@ -38,6 +40,7 @@ class KfdSignalPool : public std::enable_shared_from_this<KfdSignalPool> {
 
   std::shared_ptr<KfdEvents> events_;
   std::shared_ptr<Waiter> waiter_;
+  verify::HostObserver* const observer_;
   mutable std::mutex mutex_;
   Allocation memory_;
   uint32_t fresh_ = 0;  // signals from here on have never been used

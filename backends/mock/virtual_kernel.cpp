@@ -35,10 +35,17 @@ bool writable(int flags) {
 }  // namespace
 
 Result<std::unique_ptr<VirtualKernel>> VirtualKernel::create(MachineProfile profile,
-                                                             const MakeProgress& make_progress) {
+                                                             const MakeProgress& make_progress,
+                                                             const Verify& verify) {
   DOPPEL_ASSIGN(MemfdBacking kfd_file, MemfdBacking::create("doppel-kfd", kKfdFileBytes, 0, 0));
   std::unique_ptr<VirtualKernel> kernel(
       new VirtualKernel(std::move(profile), make_progress, std::move(kfd_file)));
+  if (verify.any()) {
+    DOPPEL_ASSIGN(kernel->verifier_,
+                  verify::Verifier::attach(kernel->machine_.simulator(), verify));
+    kernel->host_observer_ =
+        std::make_unique<LockedHostObserver>(*kernel->progress_, *kernel->verifier_);
+  }
   DOPPEL_TRY(kernel->kfd_.start());
   return kernel;
 }
@@ -59,6 +66,7 @@ VirtualKernel::~VirtualKernel() = default;
 int VirtualKernel::open_render_node(uint32_t index, bool close_on_exec) {
   auto file = DrmFile::open(machine_.gpus()[index]);
   if (!file) return -ENOMEM;
+  (*file)->vm().observe(machine_.simulator().observer());
   const int fd = raw::duplicate((*file)->backing().fd(), close_on_exec);
   if (fd >= 0) drm_files_.emplace((*file)->backing().identity(), std::move(*file));
   return fd;
@@ -179,6 +187,12 @@ std::string VirtualKernel::fault_report() {
   std::string report;
   for (const emu::Fault& fault : faults()) report.append(1, '\n').append(fault.to_string());
   return report;
+}
+
+std::optional<verify::FindingLog> VirtualKernel::findings() {
+  std::lock_guard hold(progress_->lock());
+  if (!verifier_) return std::nullopt;
+  return verifier_->findings();
 }
 
 uint64_t VirtualKernel::now_ns() const {

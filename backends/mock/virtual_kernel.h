@@ -12,16 +12,19 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/kfd/kernel_abi.h"
 #include "backends/mock/device_profile.h"
+#include "backends/mock/locked_host_observer.h"
 #include "backends/mock/machine.h"
 #include "backends/mock/progress.h"
 #include "backends/mock/sysfs_tree.h"
 #include "backends/mock/virtual_drm.h"
 #include "backends/mock/virtual_kfd.h"
+#include "core/verify/verify.h"
 
 namespace doppel::mock {
 
@@ -49,9 +52,11 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
  public:
   using MakeProgress = std::function<std::unique_ptr<Progress>(emu::Simulator&)>;
 
-  /// System if the machine below refuses descriptors or address space.
+  /// System if the machine below refuses descriptors or address space; InvalidArgument for
+  /// suppressions that don't parse.
   static Result<std::unique_ptr<VirtualKernel>> create(MachineProfile profile,
-                                                       const MakeProgress& make_progress = {});
+                                                       const MakeProgress& make_progress = {},
+                                                       const Verify& verify = {});
   ~VirtualKernel() override;
 
   int open(const char* path, int flags) override;
@@ -66,6 +71,10 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   kfd::Relax relax() override;
   std::string stall_report() override;
   std::string fault_report() override;
+  /// The checkers, or nullptr. Used like machine().
+  verify::Verifier* verifier() { return verifier_.get(); }
+  verify::HostObserver* host_observer() override { return host_observer_.get(); }
+  std::optional<verify::FindingLog> findings() override;
   uint64_t now_ns() const override;
 
   /// The file behind /dev/kfd. All the machine's descriptors share its device number.
@@ -100,6 +109,9 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   int check_mmap(int fd, uint64_t offset, size_t length);
 
   Machine machine_;
+  // Watch until all memory is unmapped; nullptr without verification.
+  std::unique_ptr<verify::Verifier> verifier_;
+  std::unique_ptr<LockedHostObserver> host_observer_;
   SysfsTree sysfs_;
   std::unique_ptr<Progress> progress_;
   MemfdBacking kfd_file_;

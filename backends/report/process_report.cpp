@@ -15,6 +15,7 @@
 
 #include "backends/report/page.h"
 #include "backends/report/timeline.h"
+#include "emulator/stall_report.h"
 
 namespace doppel::report {
 namespace {
@@ -24,6 +25,19 @@ std::atomic<ProcessReport*> the_report = nullptr;  // never destroyed
 std::vector<emu::Observer*> with(std::vector<emu::Observer*> others, emu::Observer* one) {
   others.push_back(one);
   return others;
+}
+
+/// Without suppressions there is nothing that it could refuse.
+std::unique_ptr<verify::Verifier> hazard_verifier(emu::Simulator& machine) {
+  return verify::Verifier::attach(machine, {.hazards = true}).value();
+}
+
+std::string describe(const emu::Stall& stall) {
+  std::string text = fmt::format("{}: {}", stall.queue, stall.wait.reason);
+  for (const emu::Producer& producer : stall.producers) {
+    text += fmt::format("; {} of {} would store it", producer.packet, producer.queue);
+  }
+  return text;
 }
 
 std::string setting(const char* variable) {
@@ -44,18 +58,23 @@ Result<> write_file(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-MachineReport::MachineReport(emu::Simulator& machine, std::string title, bool counters,
+MachineReport::MachineReport(mock::VirtualKernel& kernel, std::string title, bool counters,
                              std::vector<emu::Observer*> others)
-    : checker_(findings_),
-      recorder_(machine.clock(), std::move(title),
-                {.counters = counters, .others = with(std::move(others), &checker_)}) {
-  machine.observe(&recorder_);
+    : machine_(kernel.machine().simulator()),
+      own_verifier_(kernel.verifier() ? nullptr : hazard_verifier(machine_)),
+      verifier_(own_verifier_ ? *own_verifier_ : *kernel.verifier()),
+      recorder_(machine_.clock(), std::move(title),
+                {.counters = counters, .others = with(std::move(others), &verifier_)}) {
+  machine_.observe(&recorder_);
 }
 
 const Run& MachineReport::run() {
   Run& run = recorder_.run();
-  run.findings.assign(findings_.findings().begin(), findings_.findings().end());
+  const auto& findings = verifier_.findings().findings();
+  run.findings.assign(findings.begin(), findings.end());
   run.checked = true;
+  run.stalls.clear();
+  for (const emu::Stall& stall : machine_.stalls()) run.stalls.push_back(describe(stall));
   return run;
 }
 
@@ -76,8 +95,7 @@ ProcessReport::ProcessReport(mock::VirtualKernel& kernel, ReportFiles files,
                              std::vector<emu::Observer*> others)
     : kernel_(kernel),
       files_(std::move(files)),
-      report_(kernel.machine().simulator(), program_invocation_short_name, files_.shows_counters(),
-              std::move(others)) {}
+      report_(kernel, program_invocation_short_name, files_.shows_counters(), std::move(others)) {}
 
 void ProcessReport::write() {
   const std::lock_guard hold(kernel_.progress().lock());

@@ -3,6 +3,7 @@
 // exits.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,8 +11,7 @@
 #include "backends/mock/virtual_kernel.h"
 #include "backends/report/run_recorder.h"
 #include "core/status.h"
-#include "core/verify/finding.h"
-#include "emulator/verify/order_checker.h"
+#include "emulator/verify/verifier.h"
 
 namespace doppel::report {
 
@@ -31,11 +31,12 @@ struct ReportFiles {
 /// Writes both. System if one can't be written.
 Result<> write_report(const ReportFiles& files, const Run& run);
 
-/// A recorder and the checkers, attached to a machine.
+/// A recorder, attached to a machine together with its checkers: those that it has, else the one
+/// for hazards.
 class MachineReport {
  public:
-  /// `machine` outlives this, and is not stepped meanwhile.
-  MachineReport(emu::Simulator& machine, std::string title, bool counters,
+  /// `kernel` outlives this, and its machine is not stepped meanwhile.
+  MachineReport(mock::VirtualKernel& kernel, std::string title, bool counters,
                 std::vector<emu::Observer*> others = {});
 
   RunRecorder& recorder() { return recorder_; }
@@ -43,8 +44,9 @@ class MachineReport {
   const Run& run();
 
  private:
-  verify::FindingLog findings_;
-  verify::OrderChecker checker_;
+  emu::Simulator& machine_;
+  std::unique_ptr<verify::Verifier> own_verifier_;  // of a machine that has none
+  verify::Verifier& verifier_;
   RunRecorder recorder_;
 };
 

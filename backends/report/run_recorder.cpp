@@ -214,16 +214,4 @@ void RunRecorder::on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) {
   for (emu::Observer* other : options_.others) other->on_unmap(vm, mapping);
 }
 
-void RunRecorder::on_stall(std::span<const emu::Stall> stalls) {
-  run_.stalls.clear();
-  for (const emu::Stall& stall : stalls) {
-    std::string text = fmt::format("{}: {}", stall.block, stall.wait.reason);
-    for (const emu::Producer& producer : stall.producers) {
-      text += fmt::format("; {} of {} would store it", producer.packet, producer.queue);
-    }
-    run_.stalls.push_back(std::move(text));
-  }
-  for (emu::Observer* other : options_.others) other->on_stall(stalls);
-}
-
 }  // namespace doppel::report

@@ -57,7 +57,6 @@ class RunRecorder final : public emu::Observer {
   void on_fault(const emu::QueueRef& queue, const emu::Fault& fault) override;
   void on_map(const emu::GpuVm& vm, const emu::Mapping& mapping) override;
   void on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) override;
-  void on_stall(std::span<const emu::Stall> stalls) override;
 
  private:
   using SpanNumber = std::optional<size_t>;  // none: left out

@@ -72,13 +72,14 @@ std::string Finding::key() const {
 void FindingLog::add(Finding finding) {
   const std::string key = finding.key();
   if (const auto found = known_.find(key); found != known_.end()) {
-    ++found->second->count;
+    const Place& place = found->second;
+    ++(place.suppressed ? suppressed_[place.index].finding : findings_[place.index]).count;
     return;
   }
   if (!suppressions_.empty()) {
     if (const Suppression* why = suppressions_.find(finding.info(), finding.to_string())) {
+      known_.emplace(key, Place{true, suppressed_.size()});
       suppressed_.push_back({std::move(finding), why->reason});
-      known_.emplace(key, &suppressed_.back().finding);
       return;
     }
   }
@@ -86,8 +87,8 @@ void FindingLog::add(Finding finding) {
     ++dropped_;
     return;
   }
+  known_.emplace(key, Place{false, findings_.size()});
   findings_.push_back(std::move(finding));
-  known_.emplace(key, &findings_.back());
 }
 
 size_t FindingLog::count(RuleId rule) const {

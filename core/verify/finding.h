@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -88,8 +87,8 @@ class FindingLog {
   /// Adds a finding, counts it if it is known, or sets it aside if it is suppressed.
   void add(Finding finding);
 
-  const std::deque<Finding>& findings() const { return findings_; }
-  const std::deque<SuppressedFinding>& suppressed() const { return suppressed_; }
+  const std::vector<Finding>& findings() const { return findings_; }
+  const std::vector<SuppressedFinding>& suppressed() const { return suppressed_; }
   const Suppressions& suppressions() const { return suppressions_; }
 
   bool empty() const { return findings_.empty(); }
@@ -107,9 +106,13 @@ class FindingLog {
 
  private:
   Suppressions suppressions_;
-  std::deque<Finding> findings_;
-  std::deque<SuppressedFinding> suppressed_;
-  std::unordered_map<std::string, Finding*> known_;  // by key; looked up only
+  std::vector<Finding> findings_;
+  std::vector<SuppressedFinding> suppressed_;
+  struct Place {
+    bool suppressed = false;
+    size_t index = 0;
+  };
+  std::unordered_map<std::string, Place> known_;  // by key; looked up only
   uint64_t dropped_ = 0;
 };
 

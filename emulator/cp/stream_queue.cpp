@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/abi/hsa_aql.h"
 #include "core/packets/dump.h"
 #include "core/status.h"
 #include "emulator/verify/observer.h"
@@ -77,6 +78,12 @@ bool StreamQueue::runnable() {
   if (!available) return true;
   if (*available < needed_) return false;
   return stream_.in_ib() || published();
+}
+
+void StreamQueue::notice_submission() {
+  if (!gpu_.observer || faulted() || ring_.paused()) return;
+  // What is wrong with the pointers is reported by the step that finds it again.
+  if (ring_.submitted()) note_submission(*gpu_.observer);
 }
 
 void StreamQueue::note_submission(Observer& observer) {
@@ -219,15 +226,23 @@ std::string StreamQueue::waiting_for() {
 
 std::optional<BlockedOn> StreamQueue::blocked_on() {
   if (faulted() || runnable()) return std::nullopt;
-  BlockedOn blocked{.reason = {}, .words = {}, .vm = &port_.vm()};
+  const PacketPlace place = stream_.place();
+  BlockedOn blocked;
+  blocked.vm = &port_.vm();
+  blocked.place = place.to_string();
+  blocked.packet_offset = place.ring_position;
   if (waiting_) {
-    blocked.reason = fmt::format("{} {} waits for {}", packet_.name(), stream_.place().to_string(),
-                                 waiting_for());
-    for (const MemoryWait& word : wait().words()) blocked.words.push_back(word.va);
+    blocked.packet = packet_.name();
+    blocked.reason =
+        fmt::format("{} {} waits for {}", blocked.packet, blocked.place, waiting_for());
+    blocked.words.assign(wait().words().begin(), wait().words().end());
+    if (wait().what() == WaitFor::AnyMemory) blocked.cause = BlockCause::Memory;
+    if (wait().what() == WaitFor::Register) blocked.cause = BlockCause::Register;
     return blocked;
   }
   if (ring_.paused()) {
     if (idle()) return std::nullopt;
+    blocked.cause = BlockCause::Paused;
     blocked.reason = "paused by the driver";
     return blocked;
   }
@@ -237,15 +252,19 @@ std::optional<BlockedOn> StreamQueue::blocked_on() {
     blocked.reason = "waits for its dispatches";
     return blocked;
   }
-  const PacketPlace place = stream_.place();
   if (*available < needed_) {
+    blocked.cause = BlockCause::Incomplete;
     blocked.reason = fmt::format("the packet {} is submitted only in part ({} of {} dwords)",
-                                 place.to_string(), *available, needed_);
+                                 blocked.place, *available, needed_);
   } else {
+    blocked.cause = BlockCause::Unpublished;
     blocked.reason =
         fmt::format("the AQL packet with index {} is reserved, but its header is still INVALID",
                     place.ring_position / kAqlPacketDwords);
-    blocked.words.push_back(stream_.address());
+    blocked.words.push_back({.va = stream_.address(),
+                             .reference = abi::HSA_PACKET_TYPE_INVALID,
+                             .mask = 0xff,
+                             .compare = Compare::NotEqual});
   }
   return blocked;
 }

@@ -30,6 +30,7 @@ class StreamQueue : public HardwareQueue {
   bool idle() final;
   std::optional<BlockedOn> blocked_on() final;
   void update_ring(uint64_t ring, uint64_t ring_bytes) final { ring_.move(ring, ring_bytes); }
+  void notice_submission() final;
   std::vector<PendingWrite> pending_writes() override;
 
  protected:

@@ -21,7 +21,8 @@ void AddressBook::add_space(const emu::GpuVm& vm) {
   for (const auto& [va, mapping] : vm.mappings()) map(vm, mapping);
 }
 
-void AddressBook::map(const emu::GpuVm&, const emu::Mapping& mapping) {
+void AddressBook::map(const emu::GpuVm& vm, const emu::Mapping& mapping) {
+  if (std::ranges::find(spaces_, &vm) == spaces_.end()) spaces_.push_back(&vm);
   std::shared_ptr<Buffer>& buffer = live_[host_address(mapping)];
   if (buffer && buffer->size == mapping.size) {
     ++buffer->mappings;
@@ -31,7 +32,7 @@ void AddressBook::map(const emu::GpuVm&, const emu::Mapping& mapping) {
   buffer->number = next_number_++;
   buffer->name = fmt::format("{} {}", emu::to_string(mapping.kind), buffer->number);
   buffer->host = host_address(mapping);
-  buffer->size = buffer->asked = mapping.size;
+  buffer->size = mapping.size;
   buffer->va = mapping.va;
   buffer->allocation = mapping.allocation;
   buffer->kind = mapping.kind;
@@ -39,7 +40,8 @@ void AddressBook::map(const emu::GpuVm&, const emu::Mapping& mapping) {
   buffer->mappings = 1;
 }
 
-Buffer* AddressBook::unmap(const emu::GpuVm&, const emu::Mapping& mapping, uint64_t step) {
+Buffer* AddressBook::unmap(const emu::GpuVm& vm, const emu::Mapping& mapping, uint64_t step) {
+  if (vm.mappings().size() == 1) std::erase(spaces_, &vm);  // it may be gone after this
   const auto found = live_.find(host_address(mapping));
   if (found == live_.end() || --found->second->mappings != 0) return nullptr;
   found->second->freed_at = step;
@@ -49,13 +51,10 @@ Buffer* AddressBook::unmap(const emu::GpuVm&, const emu::Mapping& mapping, uint6
   return gone_.back().get();
 }
 
-void AddressBook::set_name(uint64_t va, uint64_t asked, std::string name) {
+void AddressBook::set_name(uint64_t va, std::string name) {
   const emu::GpuVm* vm = space_of(va);
-  if (!vm) return;
-  const auto found = live_.find(reinterpret_cast<uint64_t>(vm->find(va)->host));
-  if (found == live_.end()) return;
-  if (!name.empty()) found->second->name = std::move(name);
-  if (asked != 0) found->second->asked = std::min(asked, found->second->size);
+  const auto found = vm ? live_.find(host_address(*vm->find(va))) : live_.end();
+  if (found != live_.end()) found->second->name = std::move(name);
 }
 
 uint64_t AddressBook::host_of(const emu::GpuVm& vm, uint64_t va) {

@@ -22,7 +22,6 @@ struct Buffer {
   std::string name;         // "vram 3", or what the user calls it
   uint64_t host = 0;        // where its bytes are, or were
   uint64_t size = 0;        // bytes, whole pages
-  uint64_t asked = 0;       // bytes that the user asked for, if known; else `size`
   uint64_t va = 0;          // GPU address of its first mapping
   uint64_t allocation = 0;  // the driver's handle
   emu::MemoryKind kind = emu::MemoryKind::Vram;
@@ -38,7 +37,8 @@ class AddressBook {
   void map(const emu::GpuVm& vm, const emu::Mapping& mapping);
   /// Returns the buffer if this was its last mapping, which is still there.
   Buffer* unmap(const emu::GpuVm& vm, const emu::Mapping& mapping, uint64_t step);
-  void set_name(uint64_t va, uint64_t asked, std::string name);
+  /// Names the buffer that is, or will be, mapped first at or before `va`.
+  void set_name(uint64_t va, std::string name);
 
   /// Calls visit(host, bytes, va) for each mapped piece of [va, va + size).
   template <class Visit>
@@ -68,7 +68,7 @@ class AddressBook {
   BufferRange describe(uint64_t host, uint64_t size, uint64_t va) const;
 
  private:
-  std::vector<const emu::GpuVm*> spaces_;
+  std::vector<const emu::GpuVm*> spaces_;             // where something is mapped, or a queue works
   std::map<uint64_t, std::shared_ptr<Buffer>> live_;  // by host address
   std::vector<std::shared_ptr<Buffer>> gone_;
   uint64_t next_number_ = 1;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace doppel::verify {
 namespace {
 
@@ -19,6 +21,20 @@ KernelPlace describe_kernel(const Deed& deed, uint64_t va, bool write) {
 }
 
 }  // namespace
+
+Deed deed_of(const emu::PacketEvent& event) {
+  Deed deed;
+  deed.agent =
+      event.queue.config.kind == emu::QueueKind::Sdma ? Agent::Sdma : Agent::CommandProcessor;
+  deed.gpu = event.queue.gpu;
+  deed.actor = event.queue.name;
+  deed.language = event.packet.language;
+  deed.family = event.packet.family;
+  deed.place = event.place;
+  deed.size = static_cast<uint32_t>(std::min(deed.dwords.size(), event.packet.dwords.size()));
+  std::copy_n(event.packet.dwords.begin(), deed.size, deed.dwords.begin());
+  return deed;
+}
 
 Culprit describe(const Deed& deed, std::string role, uint64_t va, bool write) {
   Culprit culprit;

@@ -12,6 +12,7 @@
 #include "emulator/cp/packet_stream.h"
 #include "emulator/memory/access_log.h"
 #include "emulator/verify/epoch.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::verify {
 
@@ -41,6 +42,9 @@ struct Deed {
 };
 
 using DeedRef = std::shared_ptr<const Deed>;
+
+/// Of a packet that its queue carries out now; without an epoch.
+Deed deed_of(const emu::PacketEvent& event);
 
 /// The culprit of a finding about the access of the byte at `va`.
 Culprit describe(const Deed& deed, std::string role, uint64_t va, bool write);

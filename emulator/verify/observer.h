@@ -1,5 +1,5 @@
 // Observer: what the emulator tells about a run: packets, the bytes they and the kernels touch,
-// dispatches, completions, queues, mappings, faults, stalls. Checkers are observers.
+// dispatches, completions, queues, mappings, faults. Checkers are observers.
 //
 // Called on the thread that steps the simulator, in the order in which things happen. References
 // are valid during the call. An observer changes nothing of the machine. Without one, the cost is a
@@ -48,23 +48,6 @@ enum class PacketProgress : uint8_t {
 /// What ends beside the front-end.
 enum class CompletionKind : uint8_t { DispatchDone, DispatchFaulted, EndOfPipe };
 
-/// A queued packet that would write the word that somebody waits for.
-struct Producer {
-  std::string queue;
-  std::string packet;  // "RELEASE_MEM at dword 40 of the ring"
-  uint32_t queue_id = 0;
-  bool faulted = false;  // its queue has stopped
-};
-
-/// A block that has work and cannot go on.
-struct Stall {
-  std::string block;
-  uint32_t queue_id = 0;
-  bool is_queue = false;
-  BlockedOn wait;
-  std::vector<Producer> producers;  // queued, not carried out
-};
-
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -102,9 +85,6 @@ class Observer {
   virtual void on_map(const GpuVm&, const Mapping&) {}
   /// Called while the mapping is still there.
   virtual void on_unmap(const GpuVm&, const Mapping&) {}
-
-  /// Nothing can run, and somebody waits for something to.
-  virtual void on_stall(std::span<const Stall>) {}
 };
 
 }  // namespace doppel::emu

@@ -15,11 +15,8 @@ namespace {
 using emu::AccessLog;
 using emu::AccessMode;
 
-constexpr uint64_t kSignalBytes = 8;  // writes up to this size may be signals
-
-uint64_t word_at(uint64_t host) {
-  return *reinterpret_cast<const uint64_t*>(SyncWords::word_of(host));
-}
+constexpr uint64_t kSignalBytes = 8;       // writes up to this size may be signals
+constexpr uint64_t kFirstInstruction = 4;  // bytes that every kernel reads of its code
 
 /// Calls visit(va, bytes) for each run of set bits of `select(page, line)`.
 template <class Select, class Visit>
@@ -58,6 +55,10 @@ void OrderChecker::on_queue_created(const emu::QueueRef& queue) {
 }
 
 void OrderChecker::on_queue_destroyed(const emu::QueueRef& queue) {
+  // The driver returns once the queue is off the hardware: nothing of it goes on after that.
+  const QueueState& gone = state(queue);
+  host_.order().add_all({gone.actor, Line::Front, gone.front});
+  host_.order().add_all({gone.actor, Line::Pipe, gone.launched});
   queues_.erase(queue.config.id);
 }
 
@@ -76,19 +77,30 @@ void OrderChecker::on_packet(const emu::PacketEvent& event) {
   queue.past.order().add({queue.actor, Line::Front, ++queue.front});
   queue.sync = packet_sync(event.packet);
   queue.entered = false;
-  auto deed = std::make_shared<Deed>();
+  auto deed = std::make_shared<Deed>(deed_of(event));
   deed->epoch = {queue.actor, Line::Front, queue.front};
-  deed->agent =
-      event.queue.config.kind == emu::QueueKind::Sdma ? Agent::Sdma : Agent::CommandProcessor;
-  deed->gpu = event.queue.gpu;
-  deed->actor = event.queue.name;
-  deed->language = event.packet.language;
-  deed->family = event.packet.family;
-  deed->place = event.place;
-  deed->size = static_cast<uint32_t>(std::min(deed->dwords.size(), event.packet.dwords.size()));
-  std::copy_n(event.packet.dwords.begin(), deed->size, deed->dwords.begin());
   queue.deed = std::move(deed);
+  fetch(event, queue);
   watch(queue, event.packet);
+}
+
+/// The front-end has read the packet. What the ring holds is the doorbell's affair.
+void OrderChecker::fetch(const emu::PacketEvent& event, const QueueState& queue) {
+  if (!event.place.in_ib) return;
+  AddressBook::translate(*queue.vm, event.va, event.packet.size * sizeof(uint32_t),
+                         [&](uint64_t host, uint64_t size, uint64_t va) {
+                           access(queue.past, queue.deed, host, size, va, false, false);
+                         });
+}
+
+/// The dispatch reads its instructions: all of the kernel where its size is known.
+void OrderChecker::fetch_code(const QueueState& queue, const InFlight& started) {
+  const auto known = code_.find(started.deed->program);
+  const uint64_t bytes = known == code_.end() ? 0 : known->second.bytes;
+  AddressBook::translate(*queue.vm, started.deed->program, std::max(bytes, kFirstInstruction),
+                         [&](uint64_t host, uint64_t size, uint64_t va) {
+                           access(started.past, started.deed, host, size, va, false, false);
+                         });
 }
 
 /// The words that the packet waits for or signals, as they are before it acts.
@@ -142,10 +154,14 @@ emu::AccessLog* OrderChecker::on_dispatch(const emu::QueueRef& ref, uint64_t tag
   started.log = std::make_shared<AccessLog>();
   started.deed->agent = Agent::Shader;
   started.deed->program = dispatch.program;
+  if (const auto known = code_.find(dispatch.program); known != code_.end()) {
+    started.deed->kernel = known->second.kernel;
+  }
   started.deed->log = started.log;
   started.scratch_begin = dispatch.scratch_base;
   started.scratch_end =
       dispatch.scratch_base + uint64_t{dispatch.scratch_bytes_per_wave} * dispatch.scratch_waves;
+  fetch_code(state(ref), started);
   return started.log.get();
 }
 
@@ -271,6 +287,65 @@ void OrderChecker::report(RuleId rule, const DeedRef& first, const DeedRef& seco
   log_.add(std::move(finding));
 }
 
+std::shared_ptr<Deed> OrderChecker::host_deed(std::string_view call) {
+  auto deed = std::make_shared<Deed>();
+  deed->epoch = {kHost, Line::Front, ++host_steps_};
+  deed->actor = "host";
+  deed->call = call;
+  host_.order().add(deed->epoch);
+  return deed;
+}
+
+void OrderChecker::on_host_access(uint64_t va, uint64_t bytes, MemoryAccess how,
+                                  std::string_view call) {
+  const emu::GpuVm* vm = book_.space_of(va);
+  if (!vm) return;  // no queue has this space yet
+  const DeedRef deed = host_deed(call);
+  AddressBook::translate(*vm, va, bytes, [&](uint64_t host, uint64_t size, uint64_t at) {
+    if (can_read(how)) access(host_, deed, host, size, at, false, false);
+    if (can_write(how)) access(host_, deed, host, size, at, true, false);
+  });
+}
+
+void OrderChecker::on_host_store(uint64_t va, int64_t value, std::string_view call) {
+  const emu::GpuVm* vm = book_.space_of(va);
+  if (!vm) return;
+  const uint64_t host = AddressBook::host_of(*vm, va);
+  const DeedRef deed = host_deed(call);
+  words_.watch(host, word_at(host), host_);
+  access(host_, deed, host, sizeof(value), va, true, true);
+  words_.write(host, sizeof(value), static_cast<uint64_t>(value), host_, deed, false);
+}
+
+void OrderChecker::on_signal_created(uint64_t va, int64_t value) {
+  const emu::GpuVm* vm = book_.space_of(va);
+  if (!vm) return;
+  const uint64_t host = AddressBook::host_of(*vm, va);
+  words_.forget(host, host + sizeof(value));
+  on_host_store(va, value, "Device::create_signal");
+}
+
+void OrderChecker::on_host_load(uint64_t va) {
+  const emu::GpuVm* vm = book_.space_of(va);
+  if (vm) words_.load(AddressBook::host_of(*vm, va), host_);
+}
+
+void OrderChecker::on_host_wait(const HostWait& wait) {
+  const emu::GpuVm* vm = book_.space_of(wait.address);
+  if (!vm) return;
+  const uint64_t host = AddressBook::host_of(*vm, wait.address);
+  words_.watch(host, word_at(host), host_);
+  words_.wait(condition_of(wait, host), host_);
+}
+
+void OrderChecker::on_buffer_name(uint64_t va, std::string name) {
+  book_.set_name(va, std::move(name));
+}
+
+void OrderChecker::on_kernel_name(uint64_t entry, uint64_t bytes, std::string name) {
+  code_[entry] = {std::move(name), bytes};
+}
+
 void OrderChecker::on_map(const emu::GpuVm& vm, const emu::Mapping& mapping) {
   book_.map(vm, mapping);
 }
@@ -278,6 +353,7 @@ void OrderChecker::on_map(const emu::GpuVm& vm, const emu::Mapping& mapping) {
 void OrderChecker::on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) {
   const Buffer* gone = book_.unmap(vm, mapping, 0);
   if (!gone) return;
+  code_.erase(code_.lower_bound(gone->va), code_.lower_bound(gone->va + gone->size));
   shadow_.forget(gone->host, gone->host + gone->size);
   words_.forget(gone->host, gone->host + gone->size);
 }

@@ -2,8 +2,9 @@
 // happens-before over the host and all queues: ring order, doorbells, waits for words, end-of-pipe
 // events, barriers, completions. Attach it before queues are created.
 //
-// The host's own accesses are unseen: a submission orders what the host did before it. On the
-// thread that steps the simulator.
+// The host is one actor; of its accesses it sees what it is told. A submission orders what the host
+// did before it. Whoever tells of the host takes note of submissions first, so that what the host
+// does after a doorbell counts as after it. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -13,8 +14,8 @@
 
 #include "core/verify/finding.h"
 #include "emulator/verify/address_book.h"
+#include "emulator/verify/checker.h"
 #include "emulator/verify/deed.h"
-#include "emulator/verify/observer.h"
 #include "emulator/verify/packet_sync.h"
 #include "emulator/verify/past.h"
 #include "emulator/verify/shadow_map.h"
@@ -22,7 +23,7 @@
 
 namespace doppel::verify {
 
-class OrderChecker final : public emu::Observer {
+class OrderChecker final : public Checker {
  public:
   /// `log` outlives the checker.
   explicit OrderChecker(FindingLog& log) : log_(log) {}
@@ -41,7 +42,20 @@ class OrderChecker final : public emu::Observer {
   void on_map(const emu::GpuVm& vm, const emu::Mapping& mapping) override;
   void on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) override;
 
+  void on_host_access(uint64_t va, uint64_t bytes, MemoryAccess access,
+                      std::string_view call) override;
+  void on_host_store(uint64_t va, int64_t value, std::string_view call) override;
+  void on_signal_created(uint64_t va, int64_t value) override;
+  void on_host_load(uint64_t va) override;
+  void on_host_wait(const HostWait& wait) override;
+  void on_buffer_name(uint64_t va, std::string name) override;
+  void on_kernel_name(uint64_t entry, uint64_t bytes, std::string name) override;
+
  private:
+  struct Code {
+    std::string kernel;
+    uint64_t bytes = 0;
+  };
   struct Submission {
     uint64_t end = 0;  // dwords
     Past past;         // of the host
@@ -72,6 +86,9 @@ class OrderChecker final : public emu::Observer {
     if (!queues_.contains(queue.config.id)) on_queue_created(queue);
     return queues_.at(queue.config.id);
   }
+  std::shared_ptr<Deed> host_deed(std::string_view call);
+  void fetch(const emu::PacketEvent& event, const QueueState& queue);
+  void fetch_code(const QueueState& queue, const InFlight& started);
   void enter(QueueState& queue);
   InFlight& start(QueueState& queue, uint64_t tag);
   void watch(QueueState& queue, const packets::Packet& packet);
@@ -87,6 +104,7 @@ class OrderChecker final : public emu::Observer {
 
   FindingLog& log_;
   AddressBook book_;
+  std::map<uint64_t, Code> code_;  // by entry
   ShadowMap shadow_;
   SyncWords words_;
   Past host_;

@@ -9,6 +9,20 @@ bool WordCondition::holds(uint64_t word) const {
   return emu::passes(compare, (value & mask) ^ bias, reference ^ bias);
 }
 
+WordCondition condition_of(const HostWait& wait, uint64_t host) {
+  static constexpr emu::Compare kCompare[] = {emu::Compare::GreaterEqual, emu::Compare::Equal,
+                                              emu::Compare::NotEqual, emu::Compare::Less};
+  return {.address = host,
+          .reference = static_cast<uint64_t>(wait.wanted),
+          .compare = kCompare[static_cast<size_t>(wait.condition)],
+          .is_64 = true,
+          .is_signed = true};
+}
+
+uint64_t word_at(uint64_t host) {
+  return *reinterpret_cast<const uint64_t*>(SyncWords::word_of(host));
+}
+
 const SyncWords::Word* SyncWords::find(uint64_t address) const {
   const auto found = words_.find(word_of(address));
   return found == words_.end() ? nullptr : &found->second;

@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 
+#include "core/verify/host_observer.h"
 #include "emulator/packet_outcome.h"
 #include "emulator/verify/deed.h"
 #include "emulator/verify/past.h"
@@ -39,6 +40,12 @@ struct WordCondition {
 
   bool holds(uint64_t word) const;  // of the aligned 8 bytes
 };
+
+/// The host's wait, of the signal value whose host address is `word`.
+WordCondition condition_of(const HostWait& wait, uint64_t word);
+
+/// What the aligned 8 bytes around `host` hold now.
+uint64_t word_at(uint64_t host);
 
 class SyncWords {
  public:

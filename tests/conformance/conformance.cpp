@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/prng.h"
+#include "core/verify/gtest.h"
 #include "tests/paths.h"
 
 namespace doppel::conformance {
@@ -16,7 +17,8 @@ void ConformanceTest::SetUp() {
   reopen({});
 }
 
-void ConformanceTest::reopen(const OpenOptions& options) {
+void ConformanceTest::reopen(OpenOptions options) {
+  options.verify = settings().verify;
   gpu_.reset();
   auto device = open_device(settings().device, options);
   ASSERT_TRUE(device) << device.error().to_string();
@@ -31,6 +33,9 @@ void ConformanceTest::TearDown() {
   }
   const auto closed = gpu_->close();
   EXPECT_TRUE(closed) << closed.error().to_string();
+  if (settings().verify.any()) {
+    EXPECT_NO_FINDINGS(gpu());
+  }
 }
 
 std::optional<Program> ConformanceTest::load(const std::string& stem) {

@@ -26,6 +26,7 @@ namespace doppel::conformance {
 /// What the command line says.
 struct Settings {
   std::string device = "mock:gfx1100";
+  Verify verify;
 };
 Settings& settings();
 
@@ -35,7 +36,7 @@ class ConformanceTest : public ::testing::Test {
   void TearDown() override;
 
   /// Opens the device anew with other options; before anything has been made on it.
-  void reopen(const OpenOptions& options);
+  void reopen(OpenOptions options);
   Device& gpu() { return *gpu_; }
 
   /// The test has stopped a queue: the device may not drain, and is closed without a leak check.

@@ -1,6 +1,7 @@
 // doppel_conformance: runs the suite on one device.
 //
-//   doppel_conformance --device kfd:0 [--unsupported FILE] [--expected-failures FILE] [gtest flags]
+//   doppel_conformance --device kfd:0 [--unsupported FILE] [--expected-failures FILE]
+//                      [--verify CHECKS] [gtest flags]
 //
 // Lists hold test names, one a line, `*` and `?` as in gtest filters, `#` begins a comment:
 //   unsupported        for ever: these tests are not run, and said so
@@ -88,7 +89,17 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "kfd:N or mock:MODEL[,option=value]")->capture_default_str();
   app.add_option("--unsupported", unsupported_path)->check(CLI::ExistingFile);
   app.add_option("--expected-failures", expected_path)->check(CLI::ExistingFile);
+  std::string checks;
+  app.add_option("--verify", checks, "Checks to run beside the tests, as in all or hazards");
   CLI11_PARSE(app, argc, argv);
+  if (!checks.empty()) {
+    const auto verify = doppel::Verify::parse(checks);
+    if (!verify) {
+      std::printf("%s\n", verify.error().to_string().c_str());
+      return 1;
+    }
+    doppel::conformance::settings().verify = *verify;
+  }
 
   if (const auto opened = doppel::open_device(device); !opened) {
     const doppel::Status& status = opened.error();

@@ -17,7 +17,7 @@ class ObservedMachine {
  public:
   explicit ObservedMachine(std::string_view name = "mock:gfx1100,cu=4", bool counters = true)
       : kernel_(mock::VirtualKernel::create(mock::parse_machine(name).value()).value()),
-        report_(kernel_->machine().simulator(), "observed", counters),
+        report_(*kernel_, "observed", counters),
         process_(
             kfd::KfdProcess::open(std::make_shared<ReportingKernel>(kernel_, report_.recorder()))
                 .value()),
