@@ -24,6 +24,7 @@ void add_profile(CLI::App& app, int& status);
 void add_record(CLI::App& app, int& status);
 void add_replay(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
+void add_rules(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_selftest(CLI::App& app, int& status);
 void add_disasm(CLI::App& app, int& status);

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   doppel::tools::add_record(app, status);
   doppel::tools::add_replay(app, status);
   doppel::tools::add_report(app, status);
+  doppel::tools::add_rules(app, status);
   doppel::tools::add_run(app, status);
   doppel::tools::add_selftest(app, status);
   doppel::tools::add_disasm(app, status);

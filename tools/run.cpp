@@ -13,6 +13,10 @@
 
 #include "backends/mock/device_profile.h"
 #include "backends/report/process_report.h"
+#include "core/device.h"
+#include "core/errors.h"
+#include "core/verify/suppression.h"
+#include "core/verify/verify.h"
 #include "tools/commands.h"
 #include "tools/run/launch.h"
 #include "tools/run/session.h"
@@ -27,6 +31,9 @@ struct RunOptions {
   std::string coverage_path;
   std::string trace;
   std::string summary;
+  std::string checks;
+  std::string suppressions;  // a file
+  std::string findings;
   report::ReportFiles report;
   std::vector<std::string> command;
 };
@@ -45,6 +52,23 @@ std::string specification(const RunOptions& options) {
   return text;
 }
 
+/// Refuses what the program's GPU would refuse later.
+Result<> set_checks(const RunOptions& options) {
+  if (options.checks.empty()) {
+    if (options.suppressions.empty() && options.findings.empty()) return {};
+    return invalid("There is nothing to suppress or to write without --verify.");
+  }
+  DOPPEL_TRY(Verify::parse(options.checks));
+  setenv("DOPPEL_VERIFY", options.checks.c_str(), 1);
+  if (!options.suppressions.empty()) {
+    DOPPEL_ASSIGN(const auto bytes, read_file(options.suppressions));
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    DOPPEL_TRY(verify::Suppressions::parse(text));
+    setenv("DOPPEL_SUPPRESSIONS", text.c_str(), 1);
+  }
+  return set_output("DOPPEL_FINDINGS", options.findings);
+}
+
 Result<> prepare(const RunOptions& options) {
   const std::string gpu = specification(options);
   DOPPEL_TRY(mock::parse_machine(gpu));
@@ -53,6 +77,7 @@ Result<> prepare(const RunOptions& options) {
   DOPPEL_TRY(set_output("DOPPEL_SUMMARY", options.summary));
   DOPPEL_TRY(set_output(report::kReportVariable, options.report.page));
   DOPPEL_TRY(set_output(report::kTimelineVariable, options.report.timeline));
+  DOPPEL_TRY(set_checks(options));
   DOPPEL_ASSIGN(const std::string directory, begin_session());
   preload(library);
   setenv("DOPPEL_GPU", gpu.c_str(), 1);
@@ -91,6 +116,13 @@ void add_run(CLI::App& app, int& status) {
                       "File for ioctls, mappings, packets and dispatches, one JSON object a line");
   command->add_option("--summary", options->summary,
                       "File for what the GPUs did, one JSON object for each process");
+  command->add_option("--verify", options->checks,
+                      "Checks to run beside the program: all, or names after commas (see doppel "
+                      "rules); findings make a program fail with status 86");
+  command->add_option("--suppress", options->suppressions, "File of findings to silence")
+      ->check(CLI::ExistingFile);
+  command->add_option("--findings", options->findings,
+                      "File for the findings (.json, .sarif, .xml for JUnit, else text)");
   command->add_option("--report", options->report.page,
                       "HTML file: findings, timeline, graph and counters of each kernel");
   command->add_option("--timeline", options->report.timeline,

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/mock/loaded_program.h"
 #include "backends/mock/raw_system.h"
 #include "backends/mock/stepping_progress.h"
 #include "backends/mock/virtual_topology.h"
@@ -43,6 +44,7 @@ Result<std::unique_ptr<VirtualKernel>> VirtualKernel::create(MachineProfile prof
   if (verify.any()) {
     DOPPEL_ASSIGN(kernel->verifier_,
                   verify::Verifier::attach(kernel->machine_.simulator(), verify));
+    if (verify.unseen_host) kernel->verifier_->name_kernels_by(&function_name);
     kernel->host_observer_ =
         std::make_unique<LockedHostObserver>(*kernel->progress_, *kernel->verifier_);
   }

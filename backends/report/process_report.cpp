@@ -29,7 +29,7 @@ std::vector<emu::Observer*> with(std::vector<emu::Observer*> others, emu::Observ
 
 /// Without suppressions there is nothing that it could refuse.
 std::unique_ptr<verify::Verifier> hazard_verifier(emu::Simulator& machine) {
-  return verify::Verifier::attach(machine, {.hazards = true}).value();
+  return verify::Verifier::attach(machine, {.hazards = true, .unseen_host = true}).value();
 }
 
 std::string describe(const emu::Stall& stall) {

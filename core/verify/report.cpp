@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -223,6 +225,18 @@ std::string report(const FindingLog& log, ReportFormat format, std::string_view 
       return to_github(log);
   }
   return {};
+}
+
+Result<> write_report(const FindingLog& log, const std::string& path, std::string_view subject) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  const ReportFormat format = ending == ".json"    ? ReportFormat::Json
+                              : ending == ".sarif" ? ReportFormat::Sarif
+                              : ending == ".xml"   ? ReportFormat::Junit
+                                                   : ReportFormat::Text;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << report(log, format, subject);
+  if (file.flush()) return {};
+  return error(StatusCode::System, fmt::format("The findings can't be written ({}).", path));
 }
 
 }  // namespace doppel::verify

@@ -63,6 +63,7 @@ void OrderChecker::on_queue_destroyed(const emu::QueueRef& queue) {
 }
 
 void OrderChecker::on_submission(const emu::QueueRef& queue, uint64_t end) {
+  if (unseen_host_) host_.join(words_.signalled());
   host_.order().add({kHost, Line::Front, ++host_steps_});
   state(queue).submissions.push_back({end, host_});
 }

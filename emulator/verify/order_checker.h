@@ -25,8 +25,9 @@ namespace doppel::verify {
 
 class OrderChecker final : public Checker {
  public:
-  /// `log` outlives the checker.
-  explicit OrderChecker(FindingLog& log) : log_(log) {}
+  /// `log` outlives the checker. `unseen_host`: see Verify.
+  explicit OrderChecker(FindingLog& log, bool unseen_host = false)
+      : log_(log), unseen_host_(unseen_host) {}
 
   void on_queue_created(const emu::QueueRef& queue) override;
   void on_queue_destroyed(const emu::QueueRef& queue) override;
@@ -103,6 +104,7 @@ class OrderChecker final : public Checker {
               uint64_t size, uint64_t va);
 
   FindingLog& log_;
+  bool unseen_host_;
   AddressBook book_;
   std::map<uint64_t, Code> code_;  // by entry
   ShadowMap shadow_;

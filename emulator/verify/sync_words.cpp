@@ -46,6 +46,7 @@ SyncWords::Word& SyncWords::watch(uint64_t address, uint64_t value, const Past& 
 
 void SyncWords::write(uint64_t address, uint64_t size, uint64_t value, const Past& past,
                       DeedRef deed, bool atomic) {
+  signalled_.join(past);
   Word& word = at(address);
   SyncWrite write{value, address % 8, size, past, std::move(deed)};
   if (atomic && !word.writes.empty()) write.past.join(word.writes.back().past);

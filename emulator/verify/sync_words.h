@@ -73,6 +73,9 @@ class SyncWords {
   /// The word has been read: the last write's past is joined.
   void load(uint64_t address, Past& past);
 
+  /// What all writes so far have published together.
+  const Past& signalled() const { return signalled_; }
+
   /// Marks the word as one that synchronizes, so that kernels' stores to it count. `value`: what
   /// it holds now. If that is not what the last write left, the host has stored to it unseen, and
   /// the store is taken to be `host`'s.
@@ -91,6 +94,7 @@ class SyncWords {
   Word& at(uint64_t address) { return words_[word_of(address)]; }
 
   std::map<uint64_t, Word> words_;
+  Past signalled_;
 };
 
 }  // namespace doppel::verify

@@ -11,7 +11,8 @@ Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
   std::unique_ptr<Verifier> verifier(new Verifier(simulator));
   verifier->log_.suppress(std::move(suppressions));
   auto& checkers = verifier->checkers_;
-  if (verify.hazards) checkers.push_back(std::make_unique<OrderChecker>(verifier->log_));
+  if (verify.hazards)
+    checkers.push_back(std::make_unique<OrderChecker>(verifier->log_, verify.unseen_host));
   if (verify.progress) checkers.push_back(std::make_unique<ProgressChecker>(verifier->log_));
   simulator.observe(verifier.get());
   return verifier;
@@ -22,48 +23,55 @@ Verifier::~Verifier() {
 }
 
 void Verifier::on_queue_created(const emu::QueueRef& queue) {
-  tell([&](Checker& checker) { checker.on_queue_created(queue); });
+  show([&](emu::Observer& observer) { observer.on_queue_created(queue); });
 }
 void Verifier::on_queue_destroyed(const emu::QueueRef& queue) {
-  tell([&](Checker& checker) { checker.on_queue_destroyed(queue); });
+  show([&](emu::Observer& observer) { observer.on_queue_destroyed(queue); });
 }
 void Verifier::on_submission(const emu::QueueRef& queue, uint64_t end) {
-  tell([&](Checker& checker) { checker.on_submission(queue, end); });
+  show([&](emu::Observer& observer) { observer.on_submission(queue, end); });
 }
 void Verifier::on_packet(const emu::PacketEvent& event) {
-  tell([&](Checker& checker) { checker.on_packet(event); });
+  show([&](emu::Observer& observer) { observer.on_packet(event); });
 }
 void Verifier::on_packet_step(const emu::PacketEvent& event, emu::PacketProgress progress,
                               std::span<const emu::MemoryAccess> accesses) {
-  tell([&](Checker& checker) { checker.on_packet_step(event, progress, accesses); });
+  show([&](emu::Observer& observer) { observer.on_packet_step(event, progress, accesses); });
+}
+void Verifier::name_kernel(const emu::Dispatch& dispatch) {
+  if (namer_ == nullptr || !named_.insert(dispatch.program).second) return;
+  const std::string name = namer_(*dispatch.vm, dispatch.program);
+  if (!name.empty()) on_kernel_name(dispatch.program, 0, name);
 }
 emu::AccessLog* Verifier::on_dispatch(const emu::QueueRef& queue, uint64_t tag,
                                       const emu::Dispatch& dispatch) {
-  // One checker at most wants to know what kernels access.
+  // One of them at most wants to know what kernels access.
+  name_kernel(dispatch);
   emu::AccessLog* log = nullptr;
-  tell([&](Checker& checker) {
-    if (emu::AccessLog* wanted = checker.on_dispatch(queue, tag, dispatch)) log = wanted;
+  show([&](emu::Observer& observer) {
+    if (emu::AccessLog* wanted = observer.on_dispatch(queue, tag, dispatch)) log = wanted;
   });
   return log;
 }
 void Verifier::on_dispatch_step(const emu::QueueRef& queue, uint64_t tag) {
-  tell([&](Checker& checker) { checker.on_dispatch_step(queue, tag); });
+  show([&](emu::Observer& observer) { observer.on_dispatch_step(queue, tag); });
 }
 void Verifier::on_end_of_pipe_queued(const emu::QueueRef& queue, uint64_t tag) {
-  tell([&](Checker& checker) { checker.on_end_of_pipe_queued(queue, tag); });
+  show([&](emu::Observer& observer) { observer.on_end_of_pipe_queued(queue, tag); });
 }
 void Verifier::on_completion(const emu::QueueRef& queue, emu::CompletionKind kind, uint64_t tag,
                              std::span<const emu::MemoryAccess> accesses) {
-  tell([&](Checker& checker) { checker.on_completion(queue, kind, tag, accesses); });
+  show([&](emu::Observer& observer) { observer.on_completion(queue, kind, tag, accesses); });
 }
 void Verifier::on_fault(const emu::QueueRef& queue, const emu::Fault& fault) {
-  tell([&](Checker& checker) { checker.on_fault(queue, fault); });
+  show([&](emu::Observer& observer) { observer.on_fault(queue, fault); });
 }
 void Verifier::on_map(const emu::GpuVm& vm, const emu::Mapping& mapping) {
-  tell([&](Checker& checker) { checker.on_map(vm, mapping); });
+  show([&](emu::Observer& observer) { observer.on_map(vm, mapping); });
 }
 void Verifier::on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) {
-  tell([&](Checker& checker) { checker.on_unmap(vm, mapping); });
+  named_.erase(named_.lower_bound(mapping.va), named_.lower_bound(mapping.va + mapping.size));
+  show([&](emu::Observer& observer) { observer.on_unmap(vm, mapping); });
 }
 
 void Verifier::on_host_access(uint64_t va, uint64_t bytes, MemoryAccess access,
@@ -90,6 +98,10 @@ void Verifier::on_host_load(uint64_t va) {
 void Verifier::on_host_wait(const HostWait& wait) {
   simulator_.notice_submissions();
   tell([&](Checker& checker) { checker.on_host_wait(wait); });
+}
+void Verifier::note_stalls() {
+  const std::vector<emu::Stall> stalls = simulator_.stalls();
+  if (!stalls.empty()) tell([&](Checker& checker) { checker.on_stall(stalls, nullptr); });
 }
 void Verifier::on_host_deadlock(const HostWait& wait) {
   const std::vector<emu::Stall> stalls = simulator_.stalls();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/status.h"
@@ -23,6 +24,13 @@ class Verifier final : public emu::Observer, public HostObserver {
   ~Verifier() override;
 
   const FindingLog& findings() const { return log_; }
+  /// Who knows the kernel at an address, "" if nobody: for programs that tell no names.
+  using Namer = std::string (*)(const emu::GpuVm& vm, uint64_t entry);
+  void name_kernels_by(Namer namer) { namer_ = namer; }
+  /// Looks for stalls: whoever waits now is not going to be released by the host any more.
+  void note_stalls();
+  /// `next`, which outlives the verifier and logs no accesses, is shown everything too.
+  void pass_on_to(emu::Observer& next) { next_ = &next; }
 
   void on_queue_created(const emu::QueueRef& queue) override;
   void on_queue_destroyed(const emu::QueueRef& queue) override;
@@ -59,7 +67,19 @@ class Verifier final : public emu::Observer, public HostObserver {
     for (auto& checker : checkers_) to(*checker);
   }
 
+  /// As tell(), and the next observer.
+  template <class Show>
+  void show(Show&& to) {
+    tell(to);
+    if (next_ != nullptr) to(*next_);
+  }
+
   emu::Simulator& simulator_;
+  void name_kernel(const emu::Dispatch& dispatch);
+
+  emu::Observer* next_ = nullptr;
+  Namer namer_ = nullptr;
+  std::set<uint64_t> named_;  // entries
   FindingLog log_;
   std::vector<std::unique_ptr<Checker>> checkers_;
 };

@@ -15,12 +15,14 @@
 #include "backends/mock/preload/memory_guard.h"
 #include "backends/mock/raw_system.h"
 #include "backends/report/reporting_kernel.h"
+#include "core/verify/report.h"
 #include "emulator/isa/coverage.h"
 
 namespace doppel::mock::preload {
 namespace {
 
 constexpr const char* kDefaultGpu = "mock:gfx1100";
+constexpr int kFindingsStatus = 86;
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 
 // Constant-initialised: valid before this library's constructors and after its destructors.
@@ -46,6 +48,17 @@ Result<std::string> make_own_directory() {
     std::filesystem::remove_all(path, ignored);
   });
   return std::string(path);
+}
+
+/// What the launcher wants to be checked.
+Result<Verify> wanted_checks() {
+  Verify verify;
+  const char* checks = setting("DOPPEL_VERIFY", nullptr);
+  if (checks == nullptr) return verify;
+  DOPPEL_ASSIGN(verify, Verify::parse(checks));
+  verify.unseen_host = true;
+  verify.suppressions = setting("DOPPEL_SUPPRESSIONS", "");
+  return verify;
 }
 
 /// The CPU side of the topology is the machine the client runs on.
@@ -99,12 +112,16 @@ Result<> Shim::start() {
   DOPPEL_ASSIGN(MachineProfile machine, parse_machine(setting("DOPPEL_GPU", kDefaultGpu)));
   if (machine.persona == nullptr) describe_host(machine);
   report_coverage(machine);
-  DOPPEL_ASSIGN(
-      kernel_, VirtualKernel::create(std::move(machine), [this](emu::Simulator& simulator) {
-        auto engine = std::make_unique<EngineProgress>(simulator, [this] { after_slice(); });
-        engine_ = engine.get();
-        return engine;
-      }));
+  DOPPEL_ASSIGN(const Verify verify, wanted_checks());
+  DOPPEL_ASSIGN(kernel_, VirtualKernel::create(
+                             std::move(machine),
+                             [this](emu::Simulator& simulator) {
+                               auto engine = std::make_unique<EngineProgress>(
+                                   simulator, [this] { after_slice(); });
+                               engine_ = engine.get();
+                               return engine;
+                             },
+                             verify));
   kfd_ = kernel_->kfd_identity();
   std::string directory = setting("DOPPEL_ROOT", "");
   if (directory.empty()) {
@@ -140,13 +157,18 @@ void Shim::start_observers() {
   if (const char* path = setting("DOPPEL_TRACE", nullptr)) {
     if (auto trace = Trace::open(path); trace) {
       trace_ = std::move(*trace);
-      kernel_->machine().simulator().observe(trace_.get());
-      others.push_back(trace_.get());
+      if (verify::Verifier* verifier = kernel_->verifier()) {
+        verifier->pass_on_to(*trace_);
+      } else {
+        kernel_->machine().simulator().observe(trace_.get());
+        others.push_back(trace_.get());
+      }
     } else {
       tell(trace.error());
     }
   }
   report_ = report::ProcessReport::begin(*kernel_, std::move(others));
+  if (kernel_->verifier() != nullptr) report_findings_at_exit();
   if (const char* path = setting("DOPPEL_SUMMARY", nullptr)) {
     if (auto summary = RunSummary::open(path, kernel_->machine()); summary) {
       summary_.emplace(std::move(*summary));
@@ -181,6 +203,37 @@ void Shim::report_lost_memory() {
   fmt::print(stderr, "doppel: The program has taken away memory that a GPU uses (0x{:x}).\n",
              *address);
   kernel_->kfd().on_user_memory_lost(*address);
+}
+
+/// A program that succeeds fails if something was found. A forked child has no GPU.
+void Shim::report_findings_at_exit() {
+  static pid_t owner;
+  owner = ::getpid();
+  ::on_exit(
+      [](int status, void*) {
+        Shim* shim = existing();
+        if (shim == nullptr || ::getpid() != owner || !shim->report_findings() || status != 0)
+          return;
+        std::fflush(nullptr);
+        ::_exit(kFindingsStatus);
+      },
+      nullptr);
+}
+
+bool Shim::report_findings() {
+  std::lock_guard hold(kernel_->progress().lock());
+  kernel_->verifier()->note_stalls();
+  const verify::FindingLog& log = kernel_->verifier()->findings();
+  fmt::print(stderr, "{}", verify::report(log, verify::ReportFormat::Text));
+  if (setting("GITHUB_ACTIONS", nullptr) != nullptr) {
+    fmt::print(stderr, "{}", verify::report(log, verify::ReportFormat::Github));
+  }
+  if (const char* path = setting("DOPPEL_FINDINGS", nullptr)) {
+    if (auto written = verify::write_report(log, path, program_invocation_short_name); !written) {
+      fmt::print(stderr, "doppel: {}\n", written.error().to_string());
+    }
+  }
+  return !log.empty();
 }
 
 void Shim::finish_summary() {

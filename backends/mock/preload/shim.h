@@ -6,7 +6,8 @@
 // Environment: DOPPEL_GPU (specification, default "mock:gfx1100"), DOPPEL_ROOT (a directory for the
 // machine's files; without it one is made and removed at exit), DOPPEL_TRACE, DOPPEL_SUMMARY,
 // DOPPEL_REPORT and DOPPEL_TIMELINE (files to write a Trace, a RunSummary and a ProcessReport to,
-// once the process opens /dev/kfd).
+// once the process opens /dev/kfd), DOPPEL_VERIFY (checks, see Verify::parse), DOPPEL_SUPPRESSIONS
+// (their text) and DOPPEL_FINDINGS (a file, see verify::write_report).
 #pragma once
 
 #include <cstdint>
@@ -64,6 +65,9 @@ class Shim {
   void report_coverage(MachineProfile& machine);
   void report_lost_memory();
   void finish_summary();
+  void report_findings_at_exit();
+  /// Whether there are any.
+  bool report_findings();
 
   std::unique_ptr<VirtualKernel> kernel_;
   std::optional<FakeRoot> root_;

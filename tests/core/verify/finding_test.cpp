@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include <nlohmann/json.hpp>
 
 #include "core/verify/report.h"
+#include "tests/paths.h"
 
 namespace doppel::verify {
 namespace {
@@ -142,6 +146,15 @@ TEST(Rules, AreNamedOnceAndComplete) {
     EXPECT_GT(rule.reason.size(), 40u) << rule.name;
     EXPECT_FALSE(rule.example.empty()) << rule.name;
   }
+}
+
+TEST(Rules, DocumentIsCurrent) {
+  std::stringstream text;
+  text << std::ifstream(test::source_dir() / "docs/rules.md").rdbuf();
+  if (text.str() == rules_markdown()) return;
+  const auto copy = doppel::test::binary_dir() / "rules.md";
+  std::ofstream(copy) << rules_markdown();
+  ADD_FAILURE() << "Copy " << copy << " to docs/.";
 }
 
 }  // namespace
