@@ -307,9 +307,9 @@ void run_in_order(std::span<const NodeSpec> nodes, Memory& memory) {
   }
 }
 
-Result<GraphMachine> GraphMachine::open(std::string_view name) {
+Result<GraphMachine> GraphMachine::open(std::string_view name, const Verify& verify) {
   GraphMachine machine;
-  DOPPEL_ASSIGN(machine.devices_, open_devices(name));
+  DOPPEL_ASSIGN(machine.devices_, open_devices(name, {.verify = verify}));
   for (const auto& device : machine.devices_) {
     DOPPEL_ASSIGN(Program program, device->load_program(kernel_file(
                                        fmt::format("graph_kernels.{}.co", device->target().name))));

@@ -12,6 +12,7 @@
 
 #include "core/device.h"
 #include "core/graph.h"
+#include "core/verify/verify.h"
 #include "core/status.h"
 
 namespace doppel {
@@ -80,7 +81,7 @@ enum class Defect : uint8_t {
 class GraphMachine {
  public:
   /// `name` as open_devices() takes it.
-  static Result<GraphMachine> open(std::string_view name);
+  static Result<GraphMachine> open(std::string_view name, const Verify& verify = {});
 
   /// Runs the graph launch by launch and compares the memory with the oracle after each: returns
   /// what is wrong first, or "". A launch that refuses aliasing buffers is repeated with the old

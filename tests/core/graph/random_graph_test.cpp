@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/verify/gtest.h"
 #include "tests/core/graph/random_graph.h"
 
 namespace doppel::test {
@@ -65,6 +66,18 @@ INSTANTIATE_TEST_SUITE_P(, RandomGraphs,
                                std::get<1>(info.param) == GraphExecutor::Aql ? "Aql" : "Pm4");
                          });
 
+TEST_P(RandomGraphs, HaveNoFindings) {
+  const auto& [devices, executor] = GetParam();
+  constexpr uint64_t kVerified = 50;
+  for (uint64_t seed = 0; seed < kVerified; ++seed) {
+    auto machine = GraphMachine::open(machine_name(devices, seed), Verify::all());
+    ASSERT_TRUE(machine) << machine.error().to_string();
+    const GraphSpec spec = random_graph(seed, devices, executor);
+    ASSERT_EQ(machine->check(spec), "") << "seed " << seed;
+    ASSERT_NO_FINDINGS(*machine->devices()[0]) << "seed " << seed << "\n" << to_string(spec);
+  }
+}
+
 class DefectivePlanner : public testing::TestWithParam<GraphExecutor> {};
 
 TEST_P(DefectivePlanner, IsFoundAndShrunkToAPairOfNodes) {
@@ -81,6 +94,20 @@ TEST_P(DefectivePlanner, IsFoundAndShrunkToAPairOfNodes) {
   EXPECT_THAT(to_string(small),
               testing::AllOf(testing::HasSubstr("  0: "), testing::HasSubstr("  1: ")));
   EXPECT_EQ(check_alone(small, seed), "") << "the planner as it is orders the two";
+}
+
+/// One run is enough to find a forgotten edge, also where the memory comes out right.
+TEST_P(DefectivePlanner, IsNamedEvenIfTheMemoryIsRight) {
+  uint32_t right = 0, named = 0;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const GraphSpec spec = random_graph(seed, 2, GetParam());
+    auto machine = GraphMachine::open(machine_name(2, seed), Verify::all());
+    ASSERT_TRUE(machine) << machine.error().to_string();
+    if (!machine->check(spec, nullptr, Defect::ForgetsWrites).empty()) continue;
+    ++right;
+    if (!machine->devices()[0]->findings().value().empty()) ++named;
+  }
+  EXPECT_GT(named, 0u) << "of " << right << " graphs whose memory was right";
 }
 
 INSTANTIATE_TEST_SUITE_P(, DefectivePlanner,
