@@ -19,8 +19,8 @@ Result<ReportFormat> parse_report_format(std::string_view name);
 /// `subject`: what was run, for the report's title ("train.py").
 std::string report(const FindingLog& log, ReportFormat format, std::string_view subject = "doppel");
 
-/// Writes a report whose format the file's name says: .json, .sarif, .xml (JUnit), else text. System
-/// if it can't be written.
+/// Writes a report whose format the file's name says: .json, .sarif, .xml (JUnit), else text.
+/// System if it can't be written.
 Result<> write_report(const FindingLog& log, const std::string& path, std::string_view subject);
 
 }  // namespace doppel::verify

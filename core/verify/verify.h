@@ -18,8 +18,8 @@ struct Verify {
   bool progress = false;  // waits that never end, with who could have ended them
   /// Findings to silence, as verify::Suppressions::parse() takes them.
   std::string suppressions = {};
-  /// The program doesn't use this library, so that what its host part does is unseen: it is taken to
-  /// have seen, when it submits work, all that has been signalled by then.
+  /// The program doesn't use this library, so that what its host part does is unseen: it is taken
+  /// to have seen, when it submits work, all that has been signalled by then.
   bool unseen_host = false;
 
   bool any() const { return hazards || progress; }
