@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/packets/packet.h"
 #include "emulator/block.h"
 #include "emulator/fault.h"
 #include "emulator/gpu.h"
@@ -16,6 +18,7 @@
 namespace doppel::emu {
 
 class InterruptHandler;
+struct PacketPlace;
 class Observer;
 class Scheduler;
 struct QueueRef;
@@ -59,7 +62,10 @@ class HardwareQueue : public Block {
   /// Tells the observer, if any, of what has been submitted and not yet looked at.
   virtual void notice_submission() = 0;
 
-  /// Writes of the packets behind the current one, as far as they can be foreseen.
+  using QueuedVisitor = std::function<void(const packets::Packet&, const PacketPlace&)>;
+  /// The packets behind the current one, those of IBs included, as far as they can be read.
+  virtual void visit_queued(const QueuedVisitor& visit) = 0;
+  /// Writes of these packets, as far as they can be foreseen.
   virtual std::vector<PendingWrite> pending_writes() = 0;
 
   bool faulted() const { return faulted_; }

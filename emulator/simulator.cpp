@@ -5,6 +5,7 @@
 #include "core/assert.h"
 #include "emulator/simulator_impl.h"
 #include "emulator/stall_report.h"
+#include "emulator/verify/observer.h"
 
 namespace doppel::emu {
 
@@ -40,6 +41,18 @@ std::string Simulator::stall_report() const {
 
 std::vector<Stall> Simulator::stalls() const {
   return emu::stalls(*impl_);
+}
+
+void Simulator::visit_queued(const QueuedVisitor& visit) const {
+  for (auto& gpu : impl_->gpus) {
+    for (auto& [id, queue] : gpu->impl().queues) {
+      if (queue->faulted()) continue;  // it is never going to carry them out
+      const QueueRef ref = queue->ref();
+      queue->visit_queued([&](const packets::Packet& packet, const PacketPlace& place) {
+        visit(ref, packet, place);
+      });
+    }
+  }
 }
 
 void Simulator::notice_submissions() {

@@ -5,16 +5,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/clock.h"
+#include "core/packets/packet.h"
 #include "emulator/gpu.h"
 
 namespace doppel::emu {
 
 class Observer;
+struct PacketPlace;
+struct QueueRef;
 struct Stall;
 
 struct SimulatorOptions {
@@ -41,6 +45,11 @@ class Simulator {
 
   /// The same as data: each queue that waits, and which queued packets would end its wait.
   std::vector<Stall> stalls() const;
+
+  /// What is submitted and not yet begun, queue by queue.
+  using QueuedVisitor =
+      std::function<void(const QueueRef&, const packets::Packet&, const PacketPlace&)>;
+  void visit_queued(const QueuedVisitor& visit) const;
 
   /// Tells the observer of what has been submitted up to now, though no queue has looked yet.
   void notice_submissions();

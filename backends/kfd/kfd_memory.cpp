@@ -14,6 +14,8 @@
 namespace doppel::kfd {
 namespace {
 
+constexpr uint64_t kGuardBytes = 64 * 1024;  // behind each allocation of a verified device
+
 uint32_t driver_flags(const AllocationOptions& options) {
   uint32_t flags = KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;
   switch (options.domain) {
@@ -107,7 +109,10 @@ Result<> KfdMemory::reserve(KfdAllocation& allocation) const {
   const int flags =
       is_host ? MAP_SHARED | MAP_ANONYMOUS : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   int os_error = 0;
-  allocation.reserved_ = driver_->kernel().mmap(nullptr, allocation.mapped_bytes_, protection,
+  // Where somebody watches, running over the end meets no neighbour.
+  const uint64_t guard = driver_->kernel().host_observer() != nullptr ? kGuardBytes : 0;
+  allocation.reserved_bytes_ = allocation.mapped_bytes_ + guard;
+  allocation.reserved_ = driver_->kernel().mmap(nullptr, allocation.reserved_bytes_, protection,
                                                 flags, -1, 0, &os_error);
   if (allocation.reserved_ == nullptr) {
     return std::unexpected(status_from_errno(
@@ -223,7 +228,7 @@ Result<> KfdMemory::free(KfdAllocation& allocation) {
     }
   }
   if (void* reserved = std::exchange(allocation.reserved_, nullptr); reserved != nullptr) {
-    if (const int unmapped = driver_->kernel().munmap(reserved, allocation.mapped_bytes_);
+    if (const int unmapped = driver_->kernel().munmap(reserved, allocation.reserved_bytes_);
         unmapped < 0) {
       keep_first(result, std::unexpected(status_from_errno(
                              -unmapped, "The process's address range does not unmap (munmap).")));

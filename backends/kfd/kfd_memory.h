@@ -50,6 +50,7 @@ class KfdAllocation final : public AllocationState {
   std::shared_ptr<MemoryLedger> ledger_;
   uint64_t handle_ = 0;       // the driver's; 0 = none
   void* reserved_ = nullptr;  // CPU address range, unmapped at the end; not the caller's memory
+  uint64_t reserved_bytes_ = 0;
   uint64_t mapped_bytes_ = 0;
   mutable std::vector<uint32_t> mapped_gpus_;  // the driver's state; KfdMemory keeps it
 };

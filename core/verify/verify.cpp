@@ -14,10 +14,13 @@ Result<Verify> Verify::parse(std::string_view checks) {
       verify.hazards = true;
     } else if (name == "progress") {
       verify.progress = true;
+    } else if (name == "lifetime") {
+      verify.lifetime = true;
     } else {
-      return error(
-          StatusCode::InvalidArgument,
-          fmt::format("There is no such check ({}); there are hazards, progress and all.", name));
+      return error(StatusCode::InvalidArgument,
+                   fmt::format("There is no such check ({}); there are hazards, progress, lifetime "
+                               "and all.",
+                               name));
     }
     if (name.size() == checks.size()) return verify;
     checks.remove_prefix(name.size() + 1);

@@ -31,7 +31,8 @@ class StreamQueue : public HardwareQueue {
   std::optional<BlockedOn> blocked_on() final;
   void update_ring(uint64_t ring, uint64_t ring_bytes) final { ring_.move(ring, ring_bytes); }
   void notice_submission() final;
-  std::vector<PendingWrite> pending_writes() override;
+  void visit_queued(const QueuedVisitor& visit) final;
+  std::vector<PendingWrite> pending_writes() final;
 
  protected:
   /// Of the packets at the stream's current level.

@@ -1,4 +1,4 @@
-// StreamQueue::pending_writes: walks what a queue has not reached yet, for the stall report.
+// StreamQueue::visit_queued: walks what a queue has not reached yet, for reports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,8 @@ IbRange called_ib(const packets::Packet& packet) {
 
 class StreamScan {
  public:
-  StreamScan(MemoryPort& port, GfxFamily family) : port_(port), family_(family) {}
+  StreamScan(MemoryPort& port, GfxFamily family, const HardwareQueue::QueuedVisitor& visit)
+      : port_(port), family_(family), visit_(visit) {}
 
   void dwords(packets::Language language, std::span<const uint32_t> stream, PacketPlace place,
               uint32_t depth) {
@@ -51,10 +52,7 @@ class StreamScan {
       } else {
         here.ring_position += cursor.offset();
       }
-      for (PendingWrite& write : foreseen_writes(packet)) {
-        write.packet = fmt::format("{} {}", packet.name(), here.to_string());
-        writes.push_back(std::move(write));
-      }
+      visit_(packet, here);
       const IbRange ib = called_ib(packet);
       if (ib.dwords != 0 && depth < kScannedDepth) {
         this->ib(inner_language(language), ib, {here.ring_position, ib.base, 0, true}, depth + 1);
@@ -69,8 +67,6 @@ class StreamScan {
     dwords(language, stream, place, depth);
   }
 
-  std::vector<PendingWrite> writes;
-
  private:
   static packets::Language inner_language(packets::Language language) {
     return language == packets::Language::Aql ? packets::Language::Pm4 : language;
@@ -78,15 +74,27 @@ class StreamScan {
 
   MemoryPort& port_;
   const GfxFamily family_;
+  const HardwareQueue::QueuedVisitor& visit_;
   uint64_t left_ = kScannedDwords;
 };
 
 }  // namespace
 
 std::vector<PendingWrite> StreamQueue::pending_writes() {
-  StreamScan scan(port_, gpu_.config.target->family);
-  add_pending_writes(scan.writes);
-  if (ring_.paused()) return std::move(scan.writes);
+  std::vector<PendingWrite> writes;
+  add_pending_writes(writes);
+  visit_queued([&](const packets::Packet& packet, const PacketPlace& place) {
+    for (PendingWrite& write : foreseen_writes(packet)) {
+      write.packet = fmt::format("{} {}", packet.name(), place.to_string());
+      writes.push_back(std::move(write));
+    }
+  });
+  return writes;
+}
+
+void StreamQueue::visit_queued(const QueuedVisitor& visit) {
+  if (ring_.paused()) return;
+  StreamScan scan(port_, gpu_.config.target->family, visit);
   const uint64_t ring_position = stream_.place().ring_position;
   const auto ibs = stream_.ibs();
   for (size_t depth = ibs.size(); depth-- > 0;) {
@@ -97,16 +105,15 @@ std::vector<PendingWrite> StreamQueue::pending_writes() {
             static_cast<uint32_t>(depth) + 1);
   }
   const auto submitted = ring_.submitted();
-  if (!submitted) return std::move(scan.writes);
+  if (!submitted) return;
   const uint64_t dwords =
       std::min({*submitted - ring_.position(), ring_.ring_dwords(), kScannedDwords});
   std::vector<uint32_t> stream(dwords);
-  if (!ring_.fetch(0, stream)) return std::move(scan.writes);
+  if (!ring_.fetch(0, stream)) return;
   packets::Language language = packets::Language::Pm4;
   if (config_.kind == QueueKind::Aql) language = packets::Language::Aql;
   if (config_.kind == QueueKind::Sdma) language = packets::Language::Sdma;
   scan.dwords(language, stream, {.ring_position = ring_.position()}, 0);
-  return std::move(scan.writes);
 }
 
 }  // namespace doppel::emu

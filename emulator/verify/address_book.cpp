@@ -82,6 +82,16 @@ const Buffer* AddressBook::find_gone(uint64_t va) const {
   return nullptr;
 }
 
+const Buffer* AddressBook::find_below(uint64_t va, uint64_t within) const {
+  const Buffer* nearest = nullptr;
+  for (const auto& [host, buffer] : live_) {
+    const uint64_t end = buffer->va + buffer->size;
+    if (va < end || va - end >= within) continue;
+    if (nearest == nullptr || nearest->va < buffer->va) nearest = buffer.get();
+  }
+  return nearest;
+}
+
 BufferRange AddressBook::describe(uint64_t host, uint64_t size, uint64_t va) const {
   const Buffer* buffer = find(host);
   if (!buffer) return {"unmapped memory", 0, size, va};

@@ -62,6 +62,8 @@ class AddressBook {
   const Buffer* find(uint64_t host) const;
   /// The buffer that was at GPU address `va` last and is gone, or nullptr.
   const Buffer* find_gone(uint64_t va) const;
+  /// The live buffer that ends at most `within` bytes below GPU address `va`, or nullptr.
+  const Buffer* find_below(uint64_t va, uint64_t within) const;
   /// Live buffers, by host address.
   const std::map<uint64_t, std::shared_ptr<Buffer>>& live() const { return live_; }
 

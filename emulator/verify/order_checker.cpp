@@ -15,7 +15,6 @@ namespace {
 using emu::AccessLog;
 using emu::AccessMode;
 
-constexpr uint64_t kSignalBytes = 8;       // writes up to this size may be signals
 constexpr uint64_t kFirstInstruction = 4;  // bytes that every kernel reads of its code
 
 /// Calls visit(va, bytes) for each run of set bits of `select(page, line)`.

@@ -14,7 +14,6 @@ using emu::BlockCause;
 using emu::Compare;
 using emu::Stall;
 
-constexpr uint64_t kSignalBytes = 8;  // stores up to this size may be signals
 
 Culprit culprit_of(const Stall& stall, std::string role) {
   Culprit culprit;

@@ -21,6 +21,8 @@
 
 namespace doppel::verify {
 
+inline constexpr uint64_t kSignalBytes = 8;  // stores up to this size may be signals
+
 struct SyncWrite {
   uint64_t value = 0;  // of the whole aligned 8 bytes
   uint64_t first = 0;  // bytes [first, first + size) of the word were written

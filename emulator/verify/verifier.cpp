@@ -1,5 +1,6 @@
 #include "emulator/verify/verifier.h"
 
+#include "emulator/verify/lifetime_checker.h"
 #include "emulator/verify/order_checker.h"
 #include "emulator/verify/progress_checker.h"
 
@@ -14,6 +15,9 @@ Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
   if (verify.hazards)
     checkers.push_back(std::make_unique<OrderChecker>(verifier->log_, verify.unseen_host));
   if (verify.progress) checkers.push_back(std::make_unique<ProgressChecker>(verifier->log_));
+  if (verify.lifetime) {
+    checkers.push_back(std::make_unique<LifetimeChecker>(verifier->log_, simulator));
+  }
   simulator.observe(verifier.get());
   return verifier;
 }

@@ -12,7 +12,7 @@ const Defect kHazards[] = {
      {"DISPATCH_DIRECT", "kernel saxpy", "COPY_LINEAR"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands compute = lab.gpu().compute();
        lab.saxpy(compute, lab.x(), lab.y());
        must(compute.signal(done, 1).submit());
@@ -25,7 +25,7 @@ const Defect kHazards[] = {
      {"kernel saxpy", "CONSTANT_FILL"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        SdmaCommands sdma = lab.gpu().sdma();
        must(sdma.fill(lab.y(), 7).signal(done, 1).submit());
        ComputeCommands compute = lab.gpu().compute();
@@ -38,7 +38,7 @@ const Defect kHazards[] = {
      {"COPY_LINEAR", "kernel saxpy"},
      "x",
      [](Lab& lab, bool mended) {
-       const Signal uploaded = lab.signal();
+       const Signal& uploaded = lab.signal();
        SdmaCommands sdma = lab.gpu().sdma();
        must(sdma.copy(lab.z(), lab.x()).signal(uploaded, 1).submit());
        ComputeCommands compute = lab.gpu().compute();
@@ -51,7 +51,7 @@ const Defect kHazards[] = {
      {"kernel saxpy", "COPY_LINEAR"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands compute = lab.gpu().compute();
        lab.saxpy(compute, lab.x(), lab.z());
        compute.signal(done, 1).memory_barrier();
@@ -66,7 +66,7 @@ const Defect kHazards[] = {
      {"kernel saxpy", "COPY_LINEAR"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands compute = lab.gpu().compute();
        if (!mended) compute.signal(done, 1);
        lab.saxpy(compute, lab.x(), lab.y());
@@ -79,7 +79,7 @@ const Defect kHazards[] = {
      {"kernel saxpy", "COPY_LINEAR"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands compute = lab.gpu().compute();
        lab.saxpy(compute, lab.x(), lab.y());
        must(compute.signal(done, 1).submit());
@@ -96,7 +96,7 @@ const Defect kHazards[] = {
      {"kernel saxpy", "COPY_LINEAR"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal(), other = lab.signal(1);
+       const Signal &done = lab.signal(), &other = lab.signal(1);
        ComputeCommands compute = lab.gpu().compute();
        lab.saxpy(compute, lab.x(), lab.y());
        must(compute.signal(done, 1).submit());
@@ -107,7 +107,7 @@ const Defect kHazards[] = {
      {"kernel saxpy", "host, Device::read"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands compute = lab.gpu().compute();
        lab.saxpy(compute, lab.x(), lab.y());
        must(compute.signal(done, 1).submit());
@@ -119,7 +119,7 @@ const Defect kHazards[] = {
      {"kernel saxpy", "host, Device::write"},
      "x",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands compute = lab.gpu().compute();
        lab.saxpy(compute, lab.x(), lab.y());
        must(compute.signal(done, 1).submit());
@@ -154,7 +154,7 @@ const Defect kHazards[] = {
      {"gpu 0), COPY_LINEAR", "gpu 1), COPY_LINEAR"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        must(lab.gpu(0).sdma().copy(lab.x(), lab.y()).signal(done, 1).submit());
        SdmaCommands second = lab.gpu(1).sdma();
        if (mended) second.wait(done, 1);
@@ -166,7 +166,7 @@ const Defect kHazards[] = {
      {"gpu 0)", "gpu 1)", "kernel saxpy"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands first = lab.gpu(0).compute();
        lab.saxpy(first, lab.x(), lab.y());
        must(first.signal(done, 1).submit());
@@ -181,7 +181,7 @@ const Defect kHazards[] = {
      {"(aql, gpu 0), KERNEL_DISPATCH", "COPY_LINEAR"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands aql = lab.gpu().aql();
        lab.saxpy(aql, lab.x(), lab.y());
        must(aql.signal(done, 1).submit());
@@ -194,7 +194,7 @@ const Defect kHazards[] = {
      {"(aql, gpu 0)", "(pm4, gpu 0)"},
      "y",
      [](Lab& lab, bool mended) {
-       const Signal done = lab.signal();
+       const Signal& done = lab.signal();
        ComputeCommands aql = lab.gpu().aql();
        lab.saxpy(aql, lab.x(), lab.y());
        must(aql.signal(done, 1).submit());
@@ -225,7 +225,7 @@ const Defect kHazards[] = {
      {"host, Signal timestamp", "TIMESTAMP"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal stamped = lab.signal(), done = lab.signal();
+       const Signal &stamped = lab.signal(), &done = lab.signal();
        lab.gpu().set_name({.gpu_address = stamped.ref().address}, "signals");
        must(lab.gpu().sdma().timestamp(stamped, Timestamp::Start).signal(done, 1).submit());
        if (mended) must(done.wait(1));

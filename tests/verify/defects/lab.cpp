@@ -13,14 +13,16 @@ Lab::Lab(const std::string& machine) {
   auto devices = open_devices(machine, {.verify = Verify::all()});
   EXPECT_TRUE(devices) << devices.error().to_string();
   devices_ = *std::move(devices);
-  for (auto& device : devices_) {
-    auto program = device->load_program(doppel::test::kernel_file("saxpy.gfx1100.co"));
-    EXPECT_TRUE(program) << program.error().to_string();
-    programs_.push_back(*std::move(program));
-  }
+  for (size_t index = 0; index < devices_.size(); ++index) programs_.push_back(load(index));
   x_ = buffer("x");
   y_ = buffer("y");
   z_ = buffer("z");
+}
+
+Program Lab::load(size_t index) {
+  auto program = gpu(index).load_program(doppel::test::kernel_file("saxpy.gfx1100.co"));
+  EXPECT_TRUE(program) << program.error().to_string();
+  return *std::move(program);
 }
 
 std::unique_ptr<Queue> Lab::queue(QueueKind kind, size_t index) {
@@ -38,14 +40,14 @@ Allocation Lab::buffer(const std::string& name, uint64_t bytes) {
   return *std::move(memory);
 }
 
-Signal Lab::signal(int64_t initial) {
+Signal& Lab::signal(int64_t initial) {
   auto signal = gpu().create_signal({.initial = initial});
   EXPECT_TRUE(signal) << signal.error().to_string();
-  return *std::move(signal);
+  return signals_.emplace_back(*std::move(signal));
 }
 
-Signal Lab::named_signal(int64_t initial) {
-  Signal named = signal(initial);
+Signal& Lab::named_signal(int64_t initial) {
+  Signal& named = signal(initial);
   gpu().set_name({.gpu_address = named.ref().address}, "signals");
   return named;
 }

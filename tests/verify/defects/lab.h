@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,12 +39,15 @@ class Lab {
   std::unique_ptr<Queue> queue(QueueKind kind, size_t gpu = 0);
   /// Host-visible memory of `bytes`, zeroed, that every GPU maps.
   Allocation buffer(const std::string& name, uint64_t bytes = kBytes);
-  Signal signal(int64_t initial = 0);
+  /// A signal that lives as long as the lab, unless it is moved from.
+  Signal& signal(int64_t initial = 0);
   /// One that findings place in "signals".
-  Signal named_signal(int64_t initial = 0);
+  Signal& named_signal(int64_t initial = 0);
 
   /// saxpy: y = 2 * x + y.
   void saxpy(ComputeCommands& commands, const Allocation& x, const Allocation& y, size_t gpu = 0);
+  Program load(size_t gpu = 0);
+  Result<Kernel> kernel() const { return programs_[0].kernel("saxpy"); }
   /// All that was submitted has ended; a wait without an end is part of the defect.
   void settle();
 
@@ -56,6 +60,7 @@ class Lab {
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Program> programs_;  // by GPU
   Allocation x_, y_, z_;
+  std::deque<Signal> signals_;
 };
 
 /// A recording that can be changed before it is submitted.
@@ -64,6 +69,11 @@ class BareCommands final : public ComputeCommands {
   using ComputeCommands::ComputeCommands;
   Submission take() { return *std::exchange(submission_, std::nullopt); }
 };
+
+/// `bytes` from the memory's first on, whatever it has.
+inline MemoryView at(const Allocation& memory, uint64_t bytes) {
+  return {memory.gpu_address(), bytes, nullptr};
+}
 
 /// Makes fillers of all PM4 packets of that name.
 void remove_packets(Submission& submission, std::string_view name);

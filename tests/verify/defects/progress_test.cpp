@@ -16,7 +16,7 @@ const Defect kStalls[] = {
      {"(pm4, gpu 0), WAIT_REG_MEM", "(sdma, gpu 0), POLL_REGMEM"},
      "",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.signal(), b = lab.signal();
+       const Signal &a = lab.signal(), &b = lab.signal();
        must(lab.gpu().compute().wait(a, 1).signal(b, 1).submit());
        SdmaCommands sdma = lab.gpu().sdma();
        if (mended) sdma.signal(a, 1);
@@ -30,7 +30,7 @@ const Defect kStalls[] = {
      {"(pm4, gpu 0)", "(aql, gpu 0)", "(sdma, gpu 0)"},
      "",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.signal(), b = lab.signal(), c = lab.signal();
+       const Signal &a = lab.signal(), &b = lab.signal(), &c = lab.signal();
        must(lab.gpu().compute().wait(a, 1).signal(b, 1).submit());
        must(lab.gpu().aql().wait(b, 1).signal(c, 1).submit());
        must(lab.gpu().sdma().wait(c, mended ? 0 : 1).signal(a, 1).submit());
@@ -41,7 +41,7 @@ const Defect kStalls[] = {
      {"gpu 0), POLL_REGMEM", "gpu 1), POLL_REGMEM"},
      "",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.signal(), b = lab.signal();
+       const Signal &a = lab.signal(), &b = lab.signal();
        must(lab.gpu(0).sdma().wait(a, mended ? 0 : 1).signal(b, 1).submit());
        must(lab.gpu(1).sdma().wait(b, 1).signal(a, 1).submit());
        lab.settle();
@@ -52,7 +52,7 @@ const Defect kStalls[] = {
      {"(sdma, gpu 0), POLL_REGMEM", "FENCE"},
      "",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.signal();
+       const Signal& a = lab.signal();
        SdmaCommands sdma = lab.gpu().sdma();
        if (mended) sdma.signal(a, 1);
        sdma.wait(a, 1);
@@ -65,7 +65,7 @@ const Defect kStalls[] = {
      {"(pm4, gpu 0), WAIT_REG_MEM", "RELEASE_MEM"},
      "",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.signal();
+       const Signal& a = lab.signal();
        ComputeCommands compute = lab.gpu().compute();
        if (mended) compute.signal(a, 1);
        compute.wait(a, 1);
@@ -78,7 +78,7 @@ const Defect kStalls[] = {
      {"(aql, gpu 0)"},
      "",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.signal();
+       const Signal& a = lab.signal();
        ComputeCommands aql = lab.gpu().aql();
        if (mended) aql.signal(a, 1);
        aql.wait(a, 1);
@@ -91,7 +91,7 @@ const Defect kStalls[] = {
      {"(sdma, gpu 0), POLL_REGMEM"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal();
+       const Signal& a = lab.named_signal();
        must(lab.gpu().compute().signal(a, 1).submit());
        must(lab.gpu().sdma().wait(a, mended ? 1 : 2).submit());
        lab.settle();
@@ -101,7 +101,7 @@ const Defect kStalls[] = {
      {"(pm4, gpu 0), WAIT_REG_MEM"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal(), b = lab.signal();
+       const Signal &a = lab.named_signal(), &b = lab.signal();
        must(lab.gpu().sdma().signal(b, 1).submit());
        must(lab.gpu().compute().wait(mended ? b : a, 1).submit());
        lab.settle();
@@ -111,7 +111,7 @@ const Defect kStalls[] = {
      {"(aql, gpu 0)"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal(), b = lab.signal();
+       const Signal &a = lab.named_signal(), &b = lab.signal();
        must(lab.gpu().sdma().signal(b, 1).submit());
        must(lab.gpu().aql().wait(mended ? b : a, 1).submit());
        lab.settle();
@@ -121,7 +121,7 @@ const Defect kStalls[] = {
      {"host, Signal::wait"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal();
+       const Signal& a = lab.named_signal();
        SdmaCommands sdma = lab.gpu().sdma();
        sdma.copy(lab.x(), lab.y());
        if (mended) sdma.signal(a, 1);
@@ -133,7 +133,7 @@ const Defect kStalls[] = {
      {"host, Signal::wait"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal();
+       const Signal& a = lab.named_signal();
        Queue& queue = *lab.gpu().default_queue(QueueKind::Pm4).value();
        BareCommands compute(queue);
        compute.signal(a, 1);
@@ -146,7 +146,7 @@ const Defect kStalls[] = {
      {"FENCE", "(pm4, gpu 0), WAIT_REG_MEM"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal();
+       const Signal& a = lab.named_signal();
        must(lab.gpu().sdma().signal(a, 1).signal(a, 2).submit());
        lab.settle();
        must(lab.gpu().compute().wait(a, mended ? 2 : 1, kEqual).submit());
@@ -157,7 +157,7 @@ const Defect kStalls[] = {
      {"host, Signal::set", "(sdma, gpu 0), POLL_REGMEM"},
      "signals",
      [](Lab& lab, bool mended) {
-       Signal a = lab.named_signal();
+       Signal& a = lab.named_signal();
        a.set(1);
        if (!mended) a.set(0);
        must(lab.gpu().sdma().wait(a, 1).submit());
@@ -168,7 +168,7 @@ const Defect kStalls[] = {
      {"FENCE", "(pm4, gpu 0), WAIT_REG_MEM"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal(5);
+       const Signal& a = lab.named_signal(5);
        must(lab.gpu().sdma().signal(a, 6).submit());
        lab.settle();
        must(lab.gpu().compute().wait(a, mended ? 7 : 5, kLess).submit());
@@ -179,7 +179,7 @@ const Defect kStalls[] = {
      {"RELEASE_MEM", "(sdma, gpu 0), POLL_REGMEM"},
      "signals",
      [](Lab& lab, bool mended) {
-       const Signal a = lab.named_signal(3);
+       const Signal& a = lab.named_signal(3);
        must(lab.gpu().compute().signal(a, 2).signal(a, 1).submit());
        lab.settle();
        SdmaCommands sdma = lab.gpu().sdma();
