@@ -25,8 +25,11 @@ constexpr const char* kDecodeExamples = R"(Examples:
   doppel decode ring.bin                     a raw PM4 ring, RDNA3
   doppel decode --sdma --gpu gfx1030 ib.txt  hexadecimal text of an SDMA queue
   doppel decode --explain log.txt            also what lint thinks of each packet
+  doppel decode demo.dpl                     each submission of a trace, indirect buffers included
   doppel decode --memory 0x7f0000100000=ib.bin ring.bin
                                              follow indirect buffers into ib.bin
+FILE holds raw dwords, hexadecimal text, golden text, a trace of `doppel record` or `doppel run
+--trace`, umr's rings and buffers, HIP's log (AMD_LOG_LEVEL=4), or lists as tinygrad prints them.
 Exit status: 0 well-formed, 1 problems found, 2 the input can't be read.)";
 
 struct DecodeOptions {
@@ -73,14 +76,18 @@ Result<WalkTotals> decode(const DecodeOptions& options) {
   for (const std::string& argument : options.memory)
     DOPPEL_TRY(add_memory(memory, argument, names));
   DOPPEL_ASSIGN(const auto bytes, read_file(options.path));
-  DOPPEL_ASSIGN(const auto segments, parse_segments(bytes, options.language, names));
+  DOPPEL_ASSIGN(auto segments, parse_segments(bytes, options.language, names));
+  for (const Segment& segment : segments) {
+    if (segment.address) memory.add(*segment.address, segment.dwords);
+  }
   const bool color =
       options.color == "always" || (options.color == "auto" && isatty(STDOUT_FILENO) == 1);
   WalkTotals totals;
   std::string out;
-  for (const Segment& segment : segments) {
-    const WalkOptions walk{segment.family.value_or(target->family), options.explain, &memory,
-                           &names};
+  for (Segment& segment : segments) {
+    segment.memory.fall_back_on(&memory);
+    const WalkOptions walk{segment.family.value_or(target->family), options.explain,
+                           &segment.memory, &names};
     if (!options.json && !segment.label.empty()) {
       out += fmt::format("== {} {}\n", packets::to_string(segment.language), segment.label);
     }
@@ -122,7 +129,7 @@ void add_decode(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("decode", "Show packet streams symbolically, and what is wrong in them");
   command->footer(kDecodeExamples);
-  command->add_option("file", options->path, "Raw dwords, or text with hexadecimal ones")
+  command->add_option("file", options->path, "Raw dwords, text, a dump or a trace")
       ->required()
       ->check(CLI::ExistingFile);
   add_language_options(*command, options, options->language);

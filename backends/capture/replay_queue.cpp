@@ -9,36 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "backends/capture/queue_layout.h"
 #include "core/packets/dump.h"
 
 namespace doppel::capture {
 namespace {
 
 constexpr size_t kMaxShownDwords = 1024;
-
-packets::Language language_of(uint32_t queue_type) {
-  switch (queue_type) {
-    case KFD_IOC_QUEUE_TYPE_SDMA:
-    case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
-      return packets::Language::Sdma;
-    case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
-      return packets::Language::Aql;
-    default:
-      return packets::Language::Pm4;
-  }
-}
-
-/// Bytes that one unit of the write pointer is.
-uint64_t bytes_per_unit(packets::Language language) {
-  switch (language) {
-    case packets::Language::Sdma:
-      return 1;  // bytes
-    case packets::Language::Aql:
-      return 64;  // packets
-    default:
-      return 4;  // dwords
-  }
-}
 
 }  // namespace
 

@@ -40,6 +40,11 @@ TEST_F(RecordCommand, TheDemoIsReplayed) {
   EXPECT_EQ(replayed.status, 0) << replayed.output;
   EXPECT_NE(replayed.output.find("bytes of results are equal"), std::string::npos)
       << replayed.output;
+  const ShellOutcome decoded = doppel("decode " + trace());
+  EXPECT_EQ(decoded.status, 0) << decoded.output.substr(0, 2000);
+  for (const char* text : {"submission 1", "COPY_LINEAR", "DISPATCH_DIRECT", "KERNEL_DISPATCH"}) {
+    EXPECT_NE(decoded.output.find(text), std::string::npos) << text;
+  }
   const ShellOutcome moved = doppel("replay --compare --move 0x100000000000 " + trace());
   EXPECT_EQ(moved.status, 0) << moved.output;
   EXPECT_NE(moved.output.find("addresses moved"), std::string::npos) << moved.output;

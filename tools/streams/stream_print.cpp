@@ -100,8 +100,11 @@ void TextPrinter::append_flat(std::string& out, const Visit& visit) {
                    problem.rule.empty() ? "" : fmt::format("[{}]", problem.rule));
   }
   if (visit.skipped) {
-    fmt::format_to(write, "  {}sync lost:{} {} dwords skipped\n", paint(kRed), paint(kReset),
-                   visit.skipped);
+    const size_t next = visit.offset + visit.skipped;
+    fmt::format_to(write, "  {}sync lost at {:05x}:{} {} dwords skipped, {}\n", paint(kRed),
+                   visit.offset, paint(kReset), visit.skipped,
+                   visit.resumes ? fmt::format("the next plausible packet is at {:05x}", next)
+                                 : "to the end of the stream");
   }
 }
 
@@ -127,7 +130,10 @@ std::string to_json(const Visit& visit, const std::string& segment) {
     if (!problem.rule.empty()) item["rule"] = problem.rule;
     row["problems"].push_back(std::move(item));
   }
-  if (visit.skipped) row["skipped"] = visit.skipped;
+  if (visit.skipped) {
+    row["skipped"] = visit.skipped;
+    if (visit.resumes) row["resumes"] = visit.offset + visit.skipped;
+  }
   return row.dump() + "\n";
 }
 

@@ -65,7 +65,7 @@ std::optional<Segment> parse_head(std::string_view line, packets::Language langu
   if (!line.starts_with("== ")) return std::nullopt;
   std::string_view rest = line.substr(3);
   rest = rest.substr(0, rest.find_last_not_of(" \r") + 1);
-  Segment segment{"", language, {}, {}};
+  Segment segment{.language = language};
   const size_t open = rest.rfind(" (");
   if (open != std::string_view::npos && rest.ends_with(')')) {
     const std::string_view inside = rest.substr(open + 2, rest.size() - open - 3);
@@ -157,7 +157,7 @@ std::vector<Segment> parse_log(const std::vector<std::string_view>& lines, Addre
   for (std::string_view line : lines) {
     const auto named = language_named(next_word(line));
     if (!named) continue;
-    Segment& segment = segments.emplace_back(Segment{"", *named, {}, {}});
+    Segment& segment = segments.emplace_back(Segment{.language = *named});
     segment.label = LineParser(segment, names).parse(line);
   }
   return segments;
@@ -166,7 +166,7 @@ std::vector<Segment> parse_log(const std::vector<std::string_view>& lines, Addre
 /// Heads start segments.
 std::vector<Segment> parse_blocks(const std::vector<std::string_view>& lines,
                                   packets::Language language, AddressNames& names) {
-  std::vector<Segment> segments = {Segment{"", language, {}, {}}};
+  std::vector<Segment> segments = {Segment{.language = language}};
   std::optional<LineParser> parser;
   for (std::string_view line : lines) {
     if (auto head = parse_head(line, language)) {

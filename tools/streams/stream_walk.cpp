@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/abi/kernel_descriptor.h"
 #include "core/packets/lint.h"
 #include "core/packets/validate.h"
 
@@ -12,29 +13,6 @@ using namespace packets;
 
 constexpr int kMaxDepth = 8;  // of nested indirect buffers: chains may form a ring
 
-/// Where a packet goes on reading.
-struct Jump {
-  Language language;
-  uint64_t address = 0;
-  uint32_t dwords = 0;  // 0: nowhere
-};
-
-Jump jump_of(const Packet& packet) {
-  if (packet.pm4_id() == pm4::Id::IndirectBuffer) {
-    const auto ib = packet.as<pm4::IndirectBuffer>();
-    return {Language::Pm4, ib.ib_base(), ib.ib_size()};
-  }
-  if (packet.sdma_id() == sdma::Id::Indirect) {
-    const auto ib = packet.as<sdma::Indirect>();
-    return {Language::Sdma, ib.ib_base(), ib.ib_size()};
-  }
-  if (packet.aql_id() == aql::Id::VendorPm4Ib) {
-    const pm4::IndirectBuffer::View ib(packet.dwords.subspan(1, 4), packet.family);
-    return {Language::Pm4, ib.ib_base(), ib.ib_size()};
-  }
-  return {Language::Pm4};
-}
-
 class Walker {
  public:
   Walker(const WalkOptions& options, const std::function<void(const Visit&)>& visit)
@@ -44,17 +22,18 @@ class Walker {
     PacketCursor cursor(language, stream, options_.family);
     while (!cursor.done()) {
       const Packet packet = cursor.packet();
-      Visit visit{packet, cursor.offset(), depth, {}, 0};
+      Visit visit{packet, cursor.offset(), depth, {}, 0, false};
       validate(packet, visit.problems);
       if (options_.explain) lint(packet, visit.problems);
       if (packet.ok()) {
         cursor.advance();
       } else {
         visit.skipped = cursor.resync();
+        visit.resumes = !cursor.done();
       }
       count(visit);
       visit_(visit);
-      if (packet.ok()) follow(packet, depth);
+      follow(packet, depth);
     }
   }
 
@@ -70,10 +49,10 @@ class Walker {
 
   void follow(const Packet& packet, int depth) {
     if (!options_.memory || depth >= kMaxDepth) return;
-    const Jump jump = jump_of(packet);
-    if (jump.dwords == 0) return;
-    const auto target = options_.memory->at(jump.address, jump.dwords);
-    if (!target.empty()) walk(jump.language, target, depth + 1);
+    const auto reference = reference_of(packet);
+    if (!reference || !reference->language) return;
+    const auto target = options_.memory->at(reference->address, reference->dwords);
+    if (!target.empty()) walk(*reference->language, target, depth + 1);
   }
 
   const WalkOptions& options_;
@@ -83,20 +62,24 @@ class Walker {
 
 }  // namespace
 
-void KnownMemory::add(uint64_t address, std::vector<uint32_t> dwords) {
-  ranges_[address] = std::move(dwords);
-}
-
-std::span<const uint32_t> KnownMemory::at(uint64_t address, size_t dwords) const {
-  auto range = ranges_.upper_bound(address);
-  if (range == ranges_.begin()) return {};
-  --range;
-  const uint64_t offset = address - range->first;
-  if (offset % sizeof(uint32_t) != 0) return {};
-  const std::span<const uint32_t> known(range->second);
-  const uint64_t first = offset / sizeof(uint32_t);
-  if (first >= known.size()) return {};
-  return known.subspan(first, std::min<size_t>(dwords, known.size() - first));
+std::optional<Reference> reference_of(const Packet& packet) {
+  if (!packet.ok()) return std::nullopt;
+  Reference reference;
+  if (packet.pm4_id() == pm4::Id::IndirectBuffer) {
+    const auto ib = packet.as<pm4::IndirectBuffer>();
+    reference = {ib.ib_base(), ib.ib_size(), Language::Pm4};
+  } else if (packet.sdma_id() == sdma::Id::Indirect) {
+    const auto ib = packet.as<sdma::Indirect>();
+    reference = {ib.ib_base(), ib.ib_size(), Language::Sdma};
+  } else if (packet.aql_id() == aql::Id::VendorPm4Ib) {
+    const pm4::IndirectBuffer::View ib(packet.dwords.subspan(1, 4), packet.family);
+    reference = {ib.ib_base(), ib.ib_size(), Language::Pm4};
+  } else if (packet.aql_id() == aql::Id::KernelDispatch) {
+    reference = {packet.as<aql::KernelDispatch>().kernel_object(),
+                 sizeof(abi::KernelDescriptor) / sizeof(uint32_t), std::nullopt};
+  }
+  if (reference.dwords == 0) return std::nullopt;
+  return reference;
 }
 
 WalkTotals walk_stream(Language language, std::span<const uint32_t> stream,

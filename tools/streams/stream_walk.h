@@ -4,25 +4,24 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/packets/packet.h"
 #include "tools/streams/address_names.h"
+#include "tools/streams/known_memory.h"
 
 namespace doppel::streams {
 
-/// GPU memory of which the bytes are known, by address.
-class KnownMemory {
- public:
-  void add(uint64_t address, std::vector<uint32_t> dwords);
-  /// Up to `dwords` dwords at the address; fewer or none where memory is not known.
-  std::span<const uint32_t> at(uint64_t address, size_t dwords) const;
-
- private:
-  std::map<uint64_t, std::vector<uint32_t>> ranges_;
+/// Memory that a packet makes the GPU read as packets, or as a kernel object.
+struct Reference {
+  uint64_t address = 0;
+  uint32_t dwords = 0;
+  std::optional<packets::Language> language;  // of an indirect buffer
 };
+/// nullopt: none, or none whose size is known.
+std::optional<Reference> reference_of(const packets::Packet& packet);
 
 struct WalkOptions {
   GfxFamily family = GfxFamily::Gfx11;
@@ -37,7 +36,8 @@ struct Visit {
   size_t offset = 0;  // in its buffer, dwords
   int depth = 0;      // 0: the stream itself; deeper: indirect buffers
   std::vector<packets::Problem> problems;
-  size_t skipped = 0;  // dwords that were passed over to find the next packet
+  size_t skipped = 0;    // dwords that were passed over to find the next packet
+  bool resumes = false;  // it was found, behind them
 };
 
 struct WalkTotals {

@@ -16,12 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using kfd::hex;
 
-constexpr size_t kMostDwords = 256;  // shown of a packet
-
 Json dwords(const packets::Packet& packet) {
   Json list = Json::array();
-  for (uint32_t word : packet.dwords.first(std::min(packet.dwords.size(), kMostDwords)))
-    list.push_back(hex(word));
+  for (uint32_t word : packet.dwords) list.push_back(hex(word));
   return list;
 }
 
@@ -51,6 +48,7 @@ Result<std::unique_ptr<Trace>> Trace::open(const std::string& path) {
 void Trace::on_queue_created(const emu::QueueRef& queue) {
   calls_.write(Json{{"event", "queue"},
                     {"queue", queue.name},
+                    {"target", queue.gpu_config.target->name},
                     {"ring", hex(queue.config.ring)},
                     {"ring_bytes", queue.config.ring_bytes}}
                    .dump());
@@ -64,6 +62,7 @@ void Trace::on_packet(const emu::PacketEvent& event) {
   calls_.write(Json{{"event", "packet"},
                     {"queue", event.queue.name},
                     {"place", event.place.to_string()},
+                    {"language", packets::to_string(event.packet.language)},
                     {"name", event.packet.name()},
                     {"fields", fields(event.packet)},
                     {"dwords", dwords(event.packet)}}
