@@ -64,7 +64,7 @@ Result<> complete(ExecOptions& options) {
 
 Result<> write_outputs(const Outcome& outcome) {
   for (const BufferResult& buffer : outcome.buffers) {
-    const std::string& path = buffer.spec->out;
+    const std::string& path = buffer.spec.out;
     if (path.empty()) continue;
     std::ofstream file(path, std::ios::binary);
     file.write(reinterpret_cast<const char*>(buffer.content.data()),

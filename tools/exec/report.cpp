@@ -46,10 +46,10 @@ std::string dimensions(const Dim3& dims) {
 std::string print_results(const Outcome& outcome) {
   std::string text;
   for (const BufferResult& buffer : outcome.buffers) {
-    if (!buffer.spec->print) continue;
+    if (!buffer.spec.print) continue;
     text += fmt::format(
         "{}: {}\n", buffer.name,
-        print_elements(buffer.content, buffer.spec->print_type, buffer.spec->print_count));
+        print_elements(buffer.content, buffer.spec.print_type, buffer.spec.print_count));
   }
   return text;
 }
@@ -147,9 +147,9 @@ std::string to_json(const Outcome& outcome) {
             {"failure", outcome.failure ? Json(outcome.failure->to_string()) : Json()},
             {"wave_instructions", outcome.profile.executions()}};
   for (const BufferResult& buffer : outcome.buffers) {
-    if (!buffer.spec->print) continue;
+    if (!buffer.spec.print) continue;
     json["results"][buffer.name] =
-        print_elements(buffer.content, buffer.spec->print_type, buffer.spec->print_count);
+        print_elements(buffer.content, buffer.spec.print_type, buffer.spec.print_count);
   }
   for (const auto& [mnemonic, count] : mix_of(outcome.profile)) json["mix"][mnemonic] = count;
   for (const emu::AccessMode mode : kModes) {

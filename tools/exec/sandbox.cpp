@@ -125,7 +125,7 @@ Result<Memory> place_arguments(Device& gpu, const LaunchSpec& spec, Outcome& out
       std::ranges::copy(buffer.content, allocation.host());
       const std::string name = fmt::format("arg{}", i);
       names.add(name, allocation.gpu_address(), allocation.size());
-      outcome.buffers.push_back({name, {}, &buffer});
+      outcome.buffers.push_back({name, {}, buffer});
       memory.args.add(allocation);
       memory.allocations.push_back(std::move(allocation));
     }

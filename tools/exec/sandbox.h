@@ -37,7 +37,7 @@ struct LaunchSpec {
 struct BufferResult {
   std::string name;  // "arg0"
   std::vector<std::byte> content;
-  const BufferSpec* spec = nullptr;  // of the LaunchSpec
+  BufferSpec spec;  // as it was asked for
 };
 
 /// A watched byte afterwards, and the instruction that wrote it last.

@@ -58,10 +58,10 @@ class Browser : public ::testing::Test {
   std::string headless(const std::string& action, const fs::path& page) {
     const std::string profile = (folder_ / ("browser-" + name())).string();
     fs::remove_all(profile);  // one that was killed leaves its lock
-    const auto outcome = doppel::test::shell(
-        fmt::format("timeout 60 {} --headless --no-sandbox --disable-gpu --user-data-dir={} "
-                    "--virtual-time-budget=5000 {} file://{} 2>/dev/null",
-                    browser_, profile, action, page.string()));
+    const auto outcome = doppel::test::shell(fmt::format(
+        "env -u LD_PRELOAD timeout 60 {} --headless --no-sandbox --disable-gpu --user-data-dir={} "
+        "--virtual-time-budget=5000 {} file://{} 2>/dev/null",
+        browser_, profile, action, page.string()));
     fs::remove_all(profile);
     EXPECT_EQ(outcome.status, 0);
     return outcome.output;
