@@ -16,11 +16,14 @@ Result<Verify> Verify::parse(std::string_view checks) {
       verify.progress = true;
     } else if (name == "lifetime") {
       verify.lifetime = true;
+    } else if (name == "lint") {
+      verify.lint = true;
     } else {
-      return error(StatusCode::InvalidArgument,
-                   fmt::format("There is no such check ({}); there are hazards, progress, lifetime "
-                               "and all.",
-                               name));
+      return error(
+          StatusCode::InvalidArgument,
+          fmt::format("There is no such check ({}); there are hazards, progress, lifetime, lint "
+                      "and all.",
+                      name));
     }
     if (name.size() == checks.size()) return verify;
     checks.remove_prefix(name.size() + 1);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emulator/fault.h"
+#include "emulator/verify/fault_culprit.h"
 #include "emulator/verify/packet_addresses.h"
 
 namespace doppel::verify {
@@ -19,16 +20,6 @@ Culprit host(std::string action) {
   culprit.actor = "host";
   culprit.action = std::move(action);
   return culprit;
-}
-
-bool is_page_fault(const emu::Fault& fault) {
-  return fault.address && (fault.kind == emu::FaultKind::UnmappedAccess ||
-                           fault.kind == emu::FaultKind::PermissionDenied);
-}
-
-/// The first word of the packet's dump.
-std::string packet_name(const emu::Fault& fault) {
-  return fault.packet.substr(0, fault.packet.find_first_of(" \n"));
 }
 
 }  // namespace
@@ -81,21 +72,10 @@ void LifetimeChecker::find_users(RuleId rule, const emu::GpuVm& vm, uint64_t va,
 
 void LifetimeChecker::on_fault(const emu::QueueRef& queue, const emu::Fault& fault) {
   if (!is_page_fault(fault)) return;
-  Culprit user;
-  user.role = fault.is_write ? "writes" : "reads";
-  user.actor = queue.name;
-  user.action = packet_name(fault);
-  user.packet_offset = fault.packet_offset;
-  if (fault.packet_offset) user.place = fmt::format("at dword {}", *fault.packet_offset);
-  if (const auto& wave = fault.wave) {
-    const auto name = kernels_.find(wave->program);
-    user.kernel =
-        KernelPlace{.kernel = name != kernels_.end() ? name->second
-                                                     : fmt::format("program 0x{:x}", wave->program),
-                    .pc = wave->pc,
-                    .pc_offset = wave->pc - wave->program,
-                    .wave = wave->wave,
-                    .lane = wave->lane.value_or(0)};
+  Culprit user = culprit_of(queue, fault, fault.is_write ? "writes" : "reads");
+  if (fault.wave) {
+    const auto name = kernels_.find(fault.wave->program);
+    if (name != kernels_.end()) user.kernel->kernel = name->second;
   }
   Finding finding;
   finding.message = fault.message;

@@ -14,7 +14,6 @@ using emu::BlockCause;
 using emu::Compare;
 using emu::Stall;
 
-
 Culprit culprit_of(const Stall& stall, std::string role) {
   Culprit culprit;
   culprit.role = std::move(role);

@@ -1,6 +1,7 @@
 #include "emulator/verify/verifier.h"
 
 #include "emulator/verify/lifetime_checker.h"
+#include "emulator/verify/lint_checker.h"
 #include "emulator/verify/order_checker.h"
 #include "emulator/verify/progress_checker.h"
 
@@ -18,6 +19,7 @@ Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
   if (verify.lifetime) {
     checkers.push_back(std::make_unique<LifetimeChecker>(verifier->log_, simulator));
   }
+  if (verify.lint) checkers.push_back(std::make_unique<LintChecker>(verifier->log_));
   simulator.observe(verifier.get());
   return verifier;
 }

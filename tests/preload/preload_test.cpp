@@ -90,8 +90,8 @@ TEST(Preload, WorksByTheLoadersOption) {
 }
 
 TEST(Preload, AWrongSettingIsToldAndThereIsNoDevice) {
-  const Outcome outcome =
-      shell(fmt::format("env DOPPEL_GPU=gfx77 LD_PRELOAD=$LD_PRELOAD:{} {}", library(), probe("version")));
+  const Outcome outcome = shell(fmt::format("env DOPPEL_GPU=gfx77 LD_PRELOAD=$LD_PRELOAD:{} {}",
+                                            library(), probe("version")));
   EXPECT_EQ(outcome.status, 1);
   EXPECT_TRUE(outcome.says("gfx77")) << outcome.output;
 }

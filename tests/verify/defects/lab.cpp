@@ -19,8 +19,8 @@ Lab::Lab(const std::string& machine) {
   z_ = buffer("z");
 }
 
-Program Lab::load(size_t index) {
-  auto program = gpu(index).load_program(doppel::test::kernel_file("saxpy.gfx1100.co"));
+Program Lab::load(size_t index, const std::string& stem) {
+  auto program = gpu(index).load_program(doppel::test::kernel_file(stem + ".gfx1100.co"));
   EXPECT_TRUE(program) << program.error().to_string();
   return *std::move(program);
 }
@@ -59,6 +59,29 @@ void Lab::saxpy(ComputeCommands& commands, const Allocation& x, const Allocation
 
 void Lab::settle() {
   for (auto& device : devices_) (void)device->synchronize();
+}
+
+std::span<uint32_t> packet_named(Submission& submission, std::string_view name) {
+  const std::span<uint32_t> dwords = submission.commands.dwords();
+  packets::PacketCursor cursor(submission.commands.language(), dwords,
+                               submission.commands.family());
+  for (; !cursor.done(); cursor.advance()) {
+    if (cursor.packet().name() == name)
+      return dwords.subspan(cursor.offset(), cursor.packet().size);
+  }
+  ADD_FAILURE() << "the stream has no " << name;
+  return {};
+}
+
+Submission raw(const Queue& queue, std::span<const uint32_t> dwords) {
+  struct RawPacket {
+    std::span<const uint32_t> all;
+    std::span<const uint32_t> dwords() const { return all; }
+    std::span<const uint32_t> payload() const { return {}; }
+  };
+  Submission submission(queue.kind(), GfxFamily::Gfx11);
+  submission.commands.append(RawPacket{dwords});
+  return submission;
 }
 
 void remove_packets(Submission& submission, std::string_view name) {

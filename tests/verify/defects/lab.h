@@ -46,7 +46,7 @@ class Lab {
 
   /// saxpy: y = 2 * x + y.
   void saxpy(ComputeCommands& commands, const Allocation& x, const Allocation& y, size_t gpu = 0);
-  Program load(size_t gpu = 0);
+  Program load(size_t gpu = 0, const std::string& stem = "saxpy");
   Result<Kernel> kernel() const { return programs_[0].kernel("saxpy"); }
   /// All that was submitted has ended; a wait without an end is part of the defect.
   void settle();
@@ -64,11 +64,18 @@ class Lab {
 };
 
 /// A recording that can be changed before it is submitted.
-class BareCommands final : public ComputeCommands {
+template <class Recording>
+class Bare final : public Recording {
  public:
-  using ComputeCommands::ComputeCommands;
-  Submission take() { return *std::exchange(submission_, std::nullopt); }
+  using Recording::Recording;
+  Submission take() { return *std::exchange(this->submission_, std::nullopt); }
 };
+using BareCommands = Bare<ComputeCommands>;
+
+/// The submission's first packet of that name.
+std::span<uint32_t> packet_named(Submission& submission, std::string_view name);
+/// A submission of these dwords.
+Submission raw(const Queue& queue, std::span<const uint32_t> dwords);
 
 /// `bytes` from the memory's first on, whatever it has.
 inline MemoryView at(const Allocation& memory, uint64_t bytes) {

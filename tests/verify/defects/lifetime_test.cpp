@@ -68,7 +68,7 @@ const Defect kLifetimes[] = {
        must(input.release());
      }},
     {"CodeFreedBeforeTheDispatch",
-     {FreedInUse, UseAfterFree},
+     {FreedInUse, UseAfterFree, KernelFault},
      {"host, Allocation::release", "(pm4, gpu 0)"},
      "code",
      [](Lab& lab, bool mended) {
