@@ -121,9 +121,14 @@ struct alignas(64) Wave : WaveOperands {
     if (wave64()) s[first + 1] = static_cast<uint32_t>(value >> 32);
   }
 
+  /// A sum of numbers, because an absolute place is no offset into an object.
+  const std::byte* place(isa::Base from, int64_t offset) const {
+    return reinterpret_cast<const std::byte*>(
+        reinterpret_cast<intptr_t>(base[static_cast<size_t>(from)]) + offset);
+  }
   /// The bytes of source `index` of `inst`.
   const std::byte* source(const isa::Inst& inst, uint32_t index) const {
-    return base[static_cast<size_t>(inst.base[index])] + inst.source[index];
+    return place(inst.base[index], inst.source[index]);
   }
   uint32_t* destination(const isa::Inst& inst) {
     return reinterpret_cast<uint32_t*>(

@@ -56,7 +56,7 @@ void stage_lanes(Wave& wave, const InstExtra& extra) {
     const SourceStage& stage = extra.stages[i];
     if (stage.how != Stage::Lanes) continue;
     uint32_t* lanes = staged_lanes(wave, i);
-    std::memcpy(lanes, wave.base[static_cast<size_t>(stage.base)] + stage.offset,
+    std::memcpy(lanes, wave.place(stage.base, stage.offset),
                 stage.registers * sizeof(emu::LaneRegister));
     modify(lanes, stage);
   }
@@ -67,7 +67,7 @@ void stage_scalars(Wave& wave, const InstExtra& extra) {
   for (uint32_t i = 0; i < 3; ++i) {
     const SourceStage& stage = extra.stages[i];
     if (stage.how != Stage::Broadcast) continue;
-    const std::byte* from = wave.base[static_cast<size_t>(stage.base)] + stage.offset;
+    const std::byte* from = wave.place(stage.base, stage.offset);
     uint32_t* lanes = staged_lanes(wave, i);
     for (uint32_t r = 0; r < stage.registers; ++r) {
       uint32_t value;
