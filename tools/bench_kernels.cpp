@@ -24,6 +24,11 @@
 namespace doppel::tools {
 namespace {
 
+constexpr const char* kBenchKernelsExamples = R"(Examples:
+  doppel bench-kernels vectors/kernels             each kernel, and the total
+  doppel bench-kernels vectors/kernels --filter softmax
+  doppel bench-kernels vectors/kernels --level v3  as if the machine had AVX2 and no AVX-512)";
+
 using Json = nlohmann::json;
 using namespace doppel::vectors;
 
@@ -197,6 +202,7 @@ void add_bench_kernels(CLI::App& app, int& status) {
   auto options = std::make_shared<BenchKernelsOptions>();
   CLI::App* command =
       app.add_subcommand("bench-kernels", "Time captured kernels and check their outputs");
+  command->footer(kBenchKernelsExamples);
   command->add_option("path", options->path, "Folder of captured kernels")->required();
   command->add_option("--filter", options->filter, "Only kernels whose name contains this");
   command->add_option("--workers", options->workers, "Host threads that run workgroups")
@@ -205,7 +211,8 @@ void add_bench_kernels(CLI::App& app, int& status) {
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--level", options->level, "The interpreter's x86-64 level")
       ->transform(CLI::CheckedTransformer(std::map<std::string, isa::Level>{
-          {"v2", isa::Level::V2}, {"v3", isa::Level::V3}, {"v4", isa::Level::V4}}));
+          {"v2", isa::Level::V2}, {"v3", isa::Level::V3}, {"v4", isa::Level::V4}}))
+      ->option_text("v2, v3 or v4");
   command->add_option("--isa-coverage", options->coverage_path, kCoverageHelp);
   command->add_option("--json", options->json_path, "Also write the figures to this file");
   command->callback([options, &status] { status = run_bench_kernels(*options); });

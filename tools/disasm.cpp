@@ -17,6 +17,10 @@
 namespace doppel::tools {
 namespace {
 
+constexpr const char* kDisasmExamples = R"(Examples:
+  doppel disasm saxpy.gfx1100.co                   every kernel of a code object
+  doppel disasm --words bf810000 --target gfx1030  s_endpgm)";
+
 struct DisasmOptions {
   std::string file;
   std::string kernel;
@@ -85,6 +89,7 @@ void add_disasm(CLI::App& app, int& status) {
   auto options = std::make_shared<DisasmOptions>();
   CLI::App* command =
       app.add_subcommand("disasm", "Disassemble a code object's kernels, or machine words");
+  command->footer(kDisasmExamples);
   auto* file = command->add_option("file", options->file, "Code object");
   auto* words = command->add_option("--words", options->words, "Hexadecimal dwords instead");
   file->excludes(words);

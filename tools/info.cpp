@@ -15,6 +15,11 @@
 namespace doppel::tools {
 namespace {
 
+constexpr const char* kInfoExamples = R"(Examples:
+  doppel info kfd                                  this machine's GPUs, through /dev/kfd
+  doppel info mock:gfx1030,cu=8,vram=4GiB          an emulated one
+  doppel info kfd:1 --json                         one GPU, for scripts)";
+
 using kfd::Properties;
 using kfd::TopologyNode;
 using OrderedJson = nlohmann::ordered_json;
@@ -195,6 +200,7 @@ void add_info(CLI::App& app, int& status) {
   static std::string name = "mock:gfx1100";
   static bool json = false;
   CLI::App* command = app.add_subcommand("info", "Describe a machine's nodes, real or virtual");
+  command->footer(kInfoExamples);
   command->add_option("device", name, "kfd, kfd:N or mock:MODEL[,option=value]")
       ->capture_default_str();
   command->add_flag("--json", json, "All properties, as JSON");

@@ -11,6 +11,10 @@
 namespace doppel::tools {
 namespace {
 
+constexpr const char* kRulesExamples = R"(Examples:
+  doppel rules                                     all of them, a line each
+  doppel rules read-after-write                    why, how to mend it, an example)";
+
 struct RulesOptions {
   std::string name;
   bool markdown = false;
@@ -47,6 +51,7 @@ int run_rules(const RulesOptions& options) {
 void add_rules(CLI::App& app, int& status) {
   auto options = std::make_shared<RulesOptions>();
   CLI::App* command = app.add_subcommand("rules", "List what is checked, and explain a rule");
+  command->footer(kRulesExamples);
   command->add_option("name", options->name, "A rule");
   command->add_flag("--markdown", options->markdown, "All of them, as docs/rules.md");
   command->callback([options, &status] { status = run_rules(*options); });

@@ -24,6 +24,14 @@
 namespace doppel::tools {
 namespace {
 
+constexpr const char* kRunExamples = R"(Examples:
+  doppel run --gpu gfx1030 -- rocminfo             a program that knows nothing of doppel
+  doppel run --gpu gfx1100,cu=8 --count 2 -- python3 train.py
+  doppel run --verify all --findings out.sarif -- ./program
+                                                   races, deadlocks, early frees: status 86
+  doppel run --report run.html -- ./program        what it did, as a page
+  doppel run --trace log.jsonl -- ./program        each ioctl, packet and dispatch)";
+
 struct RunOptions {
   std::string gpu = "gfx1100";
   std::string count;
@@ -102,6 +110,7 @@ int run_run(const RunOptions& options) {
 void add_run(CLI::App& app, int& status) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a program on emulated GPUs");
+  command->footer(kRunExamples);
   command
       ->add_option(
           "--gpu", options->gpu,

@@ -15,6 +15,10 @@
 namespace doppel::tools {
 namespace {
 
+constexpr const char* kTraceExamples = R"(Examples:
+  doppel trace -- rocminfo                         what a program asks of the real driver
+  doppel trace -o calls.jsonl -- ./program)";
+
 struct TraceOptions {
   std::string output;
   std::vector<std::string> command;
@@ -40,6 +44,7 @@ int trace(const TraceOptions& options) {
 void add_trace(CLI::App& app, int& status) {
   auto options = std::make_shared<TraceOptions>();
   CLI::App* command = app.add_subcommand("trace", "Show a program's calls of the amdgpu driver");
+  command->footer(kTraceExamples);
   command->add_option("-o,--output", options->output, "File to write; without, standard error");
   command->add_option("command", options->command, "The program and its arguments, after --")
       ->required();

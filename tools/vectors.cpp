@@ -21,6 +21,9 @@
 namespace doppel::tools {
 namespace {
 
+constexpr const char* kVectorsExamples = R"(Examples:
+  doppel vectors vectors/isa vectors/kernels       N passed, M failed; each failure explained)";
+
 using Json = nlohmann::json;
 using namespace doppel::vectors;
 
@@ -183,6 +186,7 @@ void add_vectors(CLI::App& app, int& status) {
   auto options = std::make_shared<VectorsOptions>();
   CLI::App* command = app.add_subcommand(
       "vectors", "Replay sets of instruction cases and captured kernels with known results");
+  command->footer(kVectorsExamples);
   command->add_option("path", options->paths, "Case files, kernel folders, or folders of these")
       ->required();
   command->add_option("--filter", options->filter, "Only cases whose id and name contain this");

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+
 #include "tests/tools/shell.h"
 
 namespace doppel::testing {
@@ -38,6 +41,23 @@ TEST(Completion, OffersFiles) {
 
 TEST(Completion, OtherShellsAreRefused) {
   EXPECT_NE(shell(doppel_command() + " completion tcsh 2>&1").status, 0);
+}
+
+/// Every subcommand explains itself by example.
+TEST(Help, HasExamplesOfEachCommand) {
+  std::istringstream help(shell(doppel_command() + " --help").output);
+  std::string line;
+  while (std::getline(help, line) && !line.starts_with("Subcommands:")) continue;
+  int commands = 0;
+  while (std::getline(help, line) && line.starts_with("  ")) {
+    if (line[2] == ' ') continue;  // a long description goes on
+    const std::string command = line.substr(2, line.find(' ', 2) - 2);
+    const ShellOutcome outcome = shell(fmt::format("{} {} --help", doppel_command(), command));
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_NE(outcome.output.find("Examples:\n  "), std::string::npos) << command;
+    ++commands;
+  }
+  EXPECT_GT(commands, 15);
 }
 
 }  // namespace
