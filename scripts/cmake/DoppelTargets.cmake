@@ -46,22 +46,25 @@ function(doppel_compile_fast name)
   endif()
 endfunction()
 
-# doppel_share_test_headers(NAME): in such a build the tests parse the headers that most of them
-# include once, in the first of them. Any other build proves that each source includes what it uses.
-function(doppel_share_test_headers name)
+# doppel_share_headers(NAME GROUP headers...): in such a build the programs of a group, which have the
+# same options, parse the headers that most of them include once, in the first of them. Any other build
+# proves that each source includes what it uses.
+function(doppel_share_headers name group)
   if(NOT CMAKE_UNITY_BUILD)
     return()
   endif()
-  get_property(first GLOBAL PROPERTY DOPPEL_FIRST_TEST)
+  get_property(first GLOBAL PROPERTY DOPPEL_FIRST_OF_${group})
   if(first)
     target_precompile_headers(${name} REUSE_FROM ${first})
   else()
-    target_precompile_headers(${name} PRIVATE
-      <algorithm> <array> <filesystem> <fstream> <functional> <map> <memory> <set> <span> <sstream>
-      <string> <vector> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
-    set_property(GLOBAL PROPERTY DOPPEL_FIRST_TEST ${name})
+    target_precompile_headers(${name} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY DOPPEL_FIRST_OF_${group} ${name})
   endif()
 endfunction()
+set(DOPPEL_TEST_HEADERS
+  <algorithm> <array> <filesystem> <fstream> <functional> <map> <memory> <set> <span> <sstream> <string>
+  <vector> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>
+  ${PROJECT_SOURCE_DIR}/core/device.h ${PROJECT_SOURCE_DIR}/core/packets/packet.h)
 
 # doppel_test(NAME LABEL unit|sim|conformance|... SOURCES... DEPENDS...): one GoogleTest binary;
 # each of its tests becomes a ctest test with the label.
@@ -74,7 +77,7 @@ function(doppel_test name)
                                         GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   doppel_compile_fast(${name})
-  doppel_share_test_headers(${name})
+  doppel_share_headers(${name} tests ${DOPPEL_TEST_HEADERS})
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()
 
