@@ -10,7 +10,7 @@ namespace doppel::verify {
 Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
                                                    const Verify& verify) {
   DOPPEL_ASSIGN(Suppressions suppressions, Suppressions::parse(verify.suppressions));
-  std::unique_ptr<Verifier> verifier(new Verifier(simulator));
+  std::unique_ptr<Verifier> verifier(new Verifier(simulator, verify.unseen_host));
   verifier->log_.suppress(std::move(suppressions));
   auto& checkers = verifier->checkers_;
   if (verify.hazards)
@@ -38,6 +38,7 @@ void Verifier::on_submission(const emu::QueueRef& queue, uint64_t end) {
   show([&](emu::Observer& observer) { observer.on_submission(queue, end); });
 }
 void Verifier::on_packet(const emu::PacketEvent& event) {
+  look_at_rings();
   show([&](emu::Observer& observer) { observer.on_packet(event); });
 }
 void Verifier::on_packet_step(const emu::PacketEvent& event, emu::PacketProgress progress,
@@ -60,9 +61,11 @@ emu::AccessLog* Verifier::on_dispatch(const emu::QueueRef& queue, uint64_t tag,
   return log;
 }
 void Verifier::on_dispatch_step(const emu::QueueRef& queue, uint64_t tag) {
+  look_at_rings();
   show([&](emu::Observer& observer) { observer.on_dispatch_step(queue, tag); });
 }
 void Verifier::on_end_of_pipe_queued(const emu::QueueRef& queue, uint64_t tag) {
+  look_at_rings();
   show([&](emu::Observer& observer) { observer.on_end_of_pipe_queued(queue, tag); });
 }
 void Verifier::on_completion(const emu::QueueRef& queue, emu::CompletionKind kind, uint64_t tag,

@@ -60,7 +60,13 @@ class Verifier final : public emu::Observer, public HostObserver {
   void on_kernel_name(uint64_t entry, uint64_t bytes, std::string name) override;
 
  private:
-  explicit Verifier(emu::Simulator& simulator) : simulator_(simulator) {}
+  Verifier(emu::Simulator& simulator, bool unseen_host)
+      : simulator_(simulator), unseen_host_(unseen_host) {}
+
+  /// What an unseen host has submitted by now was submitted without having seen what comes next.
+  void look_at_rings() {
+    if (unseen_host_) simulator_.notice_submissions();
+  }
 
   template <class Tell>
   void tell(Tell&& to) {
@@ -75,6 +81,7 @@ class Verifier final : public emu::Observer, public HostObserver {
   }
 
   emu::Simulator& simulator_;
+  bool unseen_host_;
   void name_kernel(const emu::Dispatch& dispatch);
 
   emu::Observer* next_ = nullptr;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/client/run_client.h"
+#include "tests/paths.h"
 
 namespace doppel::client {
 namespace {
@@ -26,6 +27,16 @@ INSTANTIATE_TEST_SUITE_P(Hip, VerifiedClient,
                                            "reduction", "rocrand", "scratch", "streams",
                                            "vector_add"),
                          [](const auto& instance) { return std::string(instance.param); });
+
+TEST(VerifiedClients, TheExamplesAreSilent) {
+  for (const char* example :
+       {"graph_demo --backend kfd --count 20000", "train_tiny --backend kfd --executor pm4",
+        "train_tiny --backend kfd --executor aql"}) {
+    const Outcome outcome = run("--gpu gfx1100,cu=4 --verify all",
+                                (doppel::test::binary_dir() / "bin" / example).string());
+    EXPECT_EQ(outcome.status, 0) << example << "\n" << outcome.output;
+  }
+}
 
 /// Whether the second stream's kernel comes too early is up to the schedule; that nothing keeps it
 /// from doing so isn't.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -57,7 +58,8 @@ class UmrBuffer {
   Segment finish(packets::Language language) {
     segment_.language = aql_ ? packets::Language::Aql : language;
     segment_.dwords.resize(image_.size() / sizeof(uint32_t));
-    std::memcpy(segment_.dwords.data(), image_.data(), segment_.dwords.size() * sizeof(uint32_t));
+    std::ranges::copy(std::span(image_).first(segment_.dwords.size() * sizeof(uint32_t)),
+                      std::as_writable_bytes(std::span(segment_.dwords)).begin());
     return std::move(segment_);
   }
   void is_aql() { aql_ = true; }

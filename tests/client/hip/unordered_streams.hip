@@ -1,5 +1,6 @@
 // Two streams that work on the same values. With the argument "ordered" the second waits for the
-// first, as it should; without it nothing makes it.
+// first, as it should; without it nothing makes it. A gate sees to it that the first has not ended
+// by chance when the second's work is submitted.
 #include <cstring>
 #include <vector>
 
@@ -7,6 +8,10 @@
 
 constexpr int kCount = 4096;
 
+__global__ void wait_for(const volatile int* gate) {
+  while (*gate == 0) {
+  }
+}
 __global__ void produce(int* values) {
   values[blockIdx.x * blockDim.x + threadIdx.x] = 7;
 }
@@ -20,17 +25,21 @@ int main(int argc, char** argv) {
   const size_t bytes = kCount * sizeof(int);
   hipStream_t first, second;
   hipEvent_t produced;
-  int *values = nullptr, *out = nullptr;
+  int *values = nullptr, *out = nullptr, *gate = nullptr;
   CHECK(hipStreamCreateWithFlags(&first, hipStreamNonBlocking));
   CHECK(hipStreamCreateWithFlags(&second, hipStreamNonBlocking));
   CHECK(hipEventCreate(&produced));
   CHECK(hipMalloc(&values, bytes));
   CHECK(hipMalloc(&out, bytes));
+  CHECK(hipHostMalloc(&gate, sizeof(int), hipHostMallocCoherent));
+  *gate = 0;
   CHECK(hipDeviceSynchronize());
+  wait_for<<<1, 1, 0, first>>>(gate);
   produce<<<kCount / 256, 256, 0, first>>>(values);
   CHECK(hipEventRecord(produced, first));
   if (ordered) CHECK(hipStreamWaitEvent(second, produced, 0));
   consume<<<kCount / 256, 256, 0, second>>>(values, out);
+  *static_cast<volatile int*>(gate) = 1;
   CHECK(hipDeviceSynchronize());
   std::printf("ordered: %d\n", ordered);
   return 0;
