@@ -68,9 +68,10 @@ struct TracedQueue {
 };
 
 template <class Args>
-Args argument_of(const std::vector<std::byte>& bytes) {
+Args argument_of(std::span<const std::byte> bytes) {
   Args args{};
-  std::memcpy(&args, bytes.data(), std::min(bytes.size(), sizeof args));
+  std::ranges::copy(bytes.first(std::min(bytes.size(), sizeof args)),
+                    std::as_writable_bytes(std::span(&args, 1)).begin());
   return args;
 }
 
