@@ -151,8 +151,8 @@ class ElfReader {
           "bytes.",
           offset, memory_bytes, file_bytes, kMaxImageBytes));
     }
-    const auto begin = file_.begin() + static_cast<ptrdiff_t>(file_offset);
     if (file_bytes != 0) {
+      const auto begin = file_.begin() + static_cast<ptrdiff_t>(file_offset);
       image_.segments_.push_back({offset, {begin, begin + static_cast<ptrdiff_t>(file_bytes)}});
     }
     image_.size_ = std::max(image_.size_, offset + memory_bytes);

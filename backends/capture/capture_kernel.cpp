@@ -13,7 +13,7 @@
 namespace doppel::capture {
 namespace {
 
-constexpr uint64_t kMaxMemoryRecord = uint64_t{256} << 10;
+constexpr uint64_t kMaxMemoryRecord = uint64_t{32} << 10;  // small enough for the heap to reuse
 constexpr uint64_t kStillNs = 5'000'000;
 
 constexpr uint32_t kNoMemory =

@@ -1,6 +1,7 @@
 #include "backends/capture/trace_writer.h"
 
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <zstd.h>
@@ -22,7 +23,8 @@ void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) 
 }  // namespace
 
 TraceWriter::TraceWriter(std::ostream& out) : out_(out) {
-  (void)write(bytes_of(TraceHeader{}));
+  status_ = write(bytes_of(TraceHeader{}));
+  thread_ = std::jthread([this](const std::stop_token& stop) { pack_chunks(stop); });
 }
 
 Result<> TraceWriter::write(std::span<const std::byte> bytes) {
@@ -40,38 +42,61 @@ Result<> TraceWriter::append(std::span<const std::byte> record) {
                  fmt::format("A record of a trace is too long ({} bytes).", record.size()));
   }
   const auto length = static_cast<uint32_t>(record.size());
-  append_bytes(chunk_, bytes_of(length));
-  append_bytes(chunk_, record);
+  append_bytes(filling_.bytes, bytes_of(length));
+  append_bytes(filling_.bytes, record);
+  ++filling_.records;
   ++records_;
-  return chunk_.size() < kChunkBytes ? Result<>() : flush();
+  return filling_.bytes.size() < kChunkBytes ? Result<>() : flush();
 }
 
 Result<> TraceWriter::flush() {
-  if (chunk_.empty()) return {};
-  packed_.resize(ZSTD_compressBound(chunk_.size()));
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !packing_; });
+  if (!status_ || filling_.records == 0) return status_;
+  std::swap(filling_, packed_chunk_);
+  filling_.bytes.clear();
+  filling_.first_record = records_;
+  filling_.records = 0;
+  packing_ = true;
+  changed_.notify_all();
+  return {};
+}
+
+void TraceWriter::pack_chunks(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [this] { return packing_; })) {
+    lock.unlock();
+    Result<> written = pack(packed_chunk_);
+    lock.lock();
+    status_ = std::move(written);
+    packing_ = false;
+    changed_.notify_all();
+  }
+}
+
+Result<> TraceWriter::pack(const Chunk& chunk) {
+  packed_.resize(ZSTD_compressBound(chunk.bytes.size()));
   const size_t size =
-      ZSTD_compress(packed_.data(), packed_.size(), chunk_.data(), chunk_.size(), kLevel);
+      ZSTD_compress(packed_.data(), packed_.size(), chunk.bytes.data(), chunk.bytes.size(), kLevel);
   if (ZSTD_isError(size)) {
     return error(StatusCode::System,
                  fmt::format("A part of the trace can't be packed ({}).", ZSTD_getErrorName(size)));
   }
-  packed_.resize(size);
   ChunkHeader header;
-  header.records = static_cast<uint32_t>(records_ - first_in_chunk_);
-  header.first_record = first_in_chunk_;
-  header.unpacked_bytes = static_cast<uint32_t>(chunk_.size());
+  header.records = static_cast<uint32_t>(chunk.records);
+  header.first_record = chunk.first_record;
+  header.unpacked_bytes = static_cast<uint32_t>(chunk.bytes.size());
   header.packed_bytes = static_cast<uint32_t>(size);
-  header.checksum = checksum_of(header, packed_);
-  index_.push_back({offset_, first_in_chunk_});
+  const std::span packed(packed_.data(), size);
+  header.checksum = checksum_of(header, packed);
+  index_.push_back({offset_, chunk.first_record});
   DOPPEL_TRY(write(bytes_of(header)));
-  DOPPEL_TRY(write(packed_));
-  chunk_.clear();
-  first_in_chunk_ = records_;
-  return {};
+  return write(packed);
 }
 
 Result<> TraceWriter::finish() {
   DOPPEL_TRY(flush());
+  DOPPEL_TRY(flush());  // waits for the last chunk
   std::vector<std::byte> index;
   IndexHeader header;
   header.chunks = index_.size();

@@ -103,7 +103,9 @@ TEST(TraceFile, AFullDiskIsAnError) {
   std::ostringstream out;
   TraceWriter writer(out);
   out.setstate(std::ios::badbit);
-  EXPECT_EQ(writer.append(bytes_of(1, kChunkBytes)).error().code(), StatusCode::System);
+  (void)writer.append(bytes_of(1, kChunkBytes));  // is being written
+  EXPECT_EQ(writer.append(bytes_of(2, kChunkBytes)).error().code(), StatusCode::System);
+  EXPECT_EQ(writer.finish().error().code(), StatusCode::System);
 }
 
 TEST(TraceFile, EveryTruncationIsAnError) {
