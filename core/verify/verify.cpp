@@ -12,6 +12,8 @@ Result<Verify> Verify::parse(std::string_view checks) {
       verify = all();
     } else if (name == "hazards") {
       verify.hazards = true;
+    } else if (name == "coherence") {
+      verify.coherence = true;
     } else if (name == "progress") {
       verify.progress = true;
     } else if (name == "lifetime") {
@@ -21,8 +23,8 @@ Result<Verify> Verify::parse(std::string_view checks) {
     } else {
       return error(
           StatusCode::InvalidArgument,
-          fmt::format("There is no such check ({}); there are hazards, progress, lifetime, lint "
-                      "and all.",
+          fmt::format("There is no such check ({}); there are hazards, coherence, progress, "
+                      "lifetime, lint and all.",
                       name));
     }
     if (name.size() == checks.size()) return verify;

@@ -14,19 +14,20 @@
 namespace doppel {
 
 struct Verify {
-  bool hazards = false;   // accesses of the same bytes that nothing orders
-  bool progress = false;  // waits that never end, with who could have ended them
-  bool lifetime = false;  // memory and signals that are given back while work still needs them
-  bool lint = false;      // packets and dispatches that hardware ignores, refuses or misreads
+  bool hazards = false;    // accesses of the same bytes that nothing orders
+  bool coherence = false;  // reads that may see old bytes: a cache stands in between
+  bool progress = false;   // waits that never end, with who could have ended them
+  bool lifetime = false;   // memory and signals that are given back while work still needs them
+  bool lint = false;       // packets and dispatches that hardware ignores, refuses or misreads
   /// Findings to silence, as verify::Suppressions::parse() takes them.
   std::string suppressions = {};
   /// The program doesn't use this library, so that what its host part does is unseen: it is taken
   /// to have seen, when it submits work, all that has been signalled by then.
   bool unseen_host = false;
 
-  bool any() const { return hazards || progress || lifetime || lint; }
+  bool any() const { return hazards || coherence || progress || lifetime || lint; }
   static Verify all() {
-    return {.hazards = true, .progress = true, .lifetime = true, .lint = true};
+    return {.hazards = true, .coherence = true, .progress = true, .lifetime = true, .lint = true};
   }
 
   /// "all", or names of checks after commas ("hazards,progress"). InvalidArgument, with the names

@@ -42,12 +42,17 @@ void for_each_run(const AccessLog& log, Select&& select, Visit&& visit) {
   if (end != begin) visit(begin, end - begin);
 }
 
+bool is_unordered(const DeedRef& earlier, const Deed& later, const Past& past) {
+  return earlier && earlier->epoch != later.epoch && !past.order().covers(earlier->epoch);
+}
+
 }  // namespace
 
 void OrderChecker::on_queue_created(const emu::QueueRef& queue) {
   book_.add_space(*queue.config.vm);
   QueueState& created = queues_[queue.config.id] = {};
   created.actor = next_actor_++;
+  created.gpu = queue.gpu;
   created.vm = queue.config.vm;
   created.ring_begin = queue.config.ring;
   created.ring_end = queue.config.ring + queue.config.ring_bytes;
@@ -89,7 +94,7 @@ void OrderChecker::fetch(const emu::PacketEvent& event, const QueueState& queue)
   if (!event.place.in_ib) return;
   AddressBook::translate(*queue.vm, event.va, event.packet.size * sizeof(uint32_t),
                          [&](uint64_t host, uint64_t size, uint64_t va) {
-                           access(queue.past, queue.deed, host, size, va, false, false);
+                           read(queue.past, queue.deed, host, size, va, ReadPath::L2);
                          });
 }
 
@@ -99,7 +104,7 @@ void OrderChecker::fetch_code(const QueueState& queue, const InFlight& started) 
   const uint64_t bytes = known == code_.end() ? 0 : known->second.bytes;
   AddressBook::translate(*queue.vm, started.deed->program, std::max(bytes, kFirstInstruction),
                          [&](uint64_t host, uint64_t size, uint64_t va) {
-                           access(started.past, started.deed, host, size, va, false, false);
+                           read(started.past, started.deed, host, size, va, ReadPath::Instruction);
                          });
 }
 
@@ -135,7 +140,9 @@ void OrderChecker::enter(QueueState& queue) {
   for (const WordCondition& condition : conditions) words_.wait(condition, queue.past);
   if (queue.sync.joins_pipe) {
     queue.past.order().add_all({queue.actor, Line::Pipe, queue.launched});
+    queue.past.join(queue.completed);
   }
+  queue.past.apply(queue.gpu, queue.sync.acquire);
 }
 
 OrderChecker::InFlight& OrderChecker::start(QueueState& queue, uint64_t tag) {
@@ -144,6 +151,7 @@ OrderChecker::InFlight& OrderChecker::start(QueueState& queue, uint64_t tag) {
   started.deed = std::make_shared<Deed>(*queue.deed);
   started.deed->epoch = {queue.actor, Line::Pipe, ++queue.launched};
   started.past = queue.past;
+  started.release = queue.sync.release;
   return started;
 }
 
@@ -175,8 +183,11 @@ void OrderChecker::on_completion(const emu::QueueRef& ref, emu::CompletionKind, 
   QueueState& queue = state(ref);
   const auto found = queue.in_flight.find(tag);
   if (found == queue.in_flight.end()) return;
-  flush(queue, found->second);
-  touch(queue, found->second.past, found->second.deed, accesses);
+  InFlight& ended = found->second;
+  flush(queue, ended);
+  ended.past.apply(queue.gpu, ended.release);
+  touch(queue, ended.past, ended.deed, accesses);
+  queue.completed.join(ended.past);
   queue.in_flight.erase(found);
 }
 
@@ -185,9 +196,14 @@ void OrderChecker::on_packet_step(const emu::PacketEvent& event, emu::PacketProg
   if (progress == emu::PacketProgress::Waits) return;
   QueueState& queue = state(event.queue);
   enter(queue);
+  if (accesses.empty() && !queue.sync.end_of_pipe) return;
   Past past = queue.past;
   // An end-of-pipe packet that found the pipe idle has acted at once.
-  if (queue.sync.end_of_pipe) past.order().add_all({queue.actor, Line::Pipe, queue.launched});
+  if (queue.sync.end_of_pipe) {
+    past.order().add_all({queue.actor, Line::Pipe, queue.launched});
+    past.apply(queue.gpu, queue.sync.release);
+    queue.completed.join(past);
+  }
   touch(queue, past, queue.deed, accesses);
 }
 
@@ -201,7 +217,11 @@ void OrderChecker::touch(const QueueState& queue, const Past& past, const DeedRe
                            [&](uint64_t host, uint64_t size, uint64_t va) {
                              // A word that somebody signals is read to synchronize.
                              if (!write && small && words_.find(host)) return;
-                             access(past, deed, host, size, va, write, write && small);
+                             if (write) {
+                               this->write(past, deed, host, size, va, small);
+                             } else {
+                               read(past, deed, host, size, va, ReadPath::L2);
+                             }
                            });
     if (write && small) publish(queue, past, deed, one);
   }
@@ -216,60 +236,97 @@ void OrderChecker::publish(const QueueState& queue, const Past& past, const Deed
 
 void OrderChecker::flush(const QueueState& queue, const InFlight& in_flight) {
   if (!in_flight.log) return;
-  auto visit = [&](bool write, bool atomic) {
-    return [&, write, atomic](uint64_t from, uint64_t bytes) {
+  // Each run of bytes, piece by piece of where they really are.
+  auto pieces = [&](auto&& act) {
+    return [&, act](uint64_t from, uint64_t bytes) {
       if (from >= in_flight.scratch_begin && from < in_flight.scratch_end) return;
-      AddressBook::translate(
-          *queue.vm, from, bytes, [&](uint64_t host, uint64_t size, uint64_t va) {
-            access(in_flight.past, in_flight.deed, host, size, va, write, atomic);
-          });
+      AddressBook::translate(*queue.vm, from, bytes, act);
     };
   };
+  auto reads = [&](ReadPath path) {
+    return pieces([&, path](uint64_t host, uint64_t size, uint64_t va) {
+      read(in_flight.past, in_flight.deed, host, size, va, path);
+    });
+  };
+  auto writes = [&](bool atomic) {
+    return pieces([&, atomic](uint64_t host, uint64_t size, uint64_t va) {
+      write(in_flight.past, in_flight.deed, host, size, va, atomic);
+    });
+  };
+  using Page = AccessLog::Page;
   const AccessLog& log = *in_flight.log;
   for_each_run(
-      log,
-      [](const AccessLog::Page& page, size_t line) {
-        return page.read[line] | page.scalar_read[line];
-      },
-      visit(false, false));
+      log, [](const Page& page, size_t line) { return page.read[line]; }, reads(ReadPath::Vector));
   for_each_run(
-      log,
-      [](const AccessLog::Page& page, size_t line) {
-        return page.written[line] & ~page.atomic[line];
-      },
-      visit(true, false));
+      log, [](const Page& page, size_t line) { return page.scalar_read[line]; },
+      reads(ReadPath::Scalar));
   for_each_run(
-      log, [](const AccessLog::Page& page, size_t line) { return page.atomic[line]; },
-      visit(true, true));
+      log, [](const Page& page, size_t line) { return page.written[line] & ~page.atomic[line]; },
+      writes(false));
+  for_each_run(
+      log, [](const Page& page, size_t line) { return page.atomic[line]; }, writes(true));
 }
 
-void OrderChecker::access(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size,
-                          uint64_t va, bool write, bool atomic) {
-  auto unordered = [&](const DeedRef& earlier) {
-    return earlier && earlier->epoch != deed->epoch && !past.order().covers(earlier->epoch);
+void OrderChecker::read(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size,
+                        uint64_t va, ReadPath path) {
+  const Buffer* buffer = coherence_ ? book_.find(host) : nullptr;
+  uint64_t judged = host;  // up to here
+  auto judge = [&](uint64_t begin, uint64_t end, const DeedRef& writer) {
+    if (!buffer || begin >= end) return;
+    look_for_stale({past, deed, path, begin, end, writer, !buffer->coherent}, va + (begin - host));
   };
   shadow_.visit(host, host + size, [&](uint64_t begin, uint64_t end, const auto& segment) {
-    const uint64_t at = va + (begin - host);
-    if (unordered(segment.writer) && !(atomic && segment.atomic)) {
-      report(write ? RuleId::WriteAfterWrite : RuleId::ReadAfterWrite, segment.writer, deed, begin,
-             end - begin, at);
+    judge(judged, begin, nullptr);
+    judged = end;
+    if (is_unordered(segment.writer, *deed, past)) {
+      report(RuleId::ReadAfterWrite, segment.writer, deed, begin, end - begin, va + (begin - host));
+    } else {
+      judge(begin, end, segment.writer);
     }
-    if (!write) return;
+  });
+  judge(judged, host + size, nullptr);
+  shadow_.read(host, host + size, deed, past);
+}
+
+void OrderChecker::write(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size,
+                         uint64_t va, bool atomic) {
+  shadow_.visit(host, host + size, [&](uint64_t begin, uint64_t end, const auto& segment) {
+    const uint64_t at = va + (begin - host);
+    if (is_unordered(segment.writer, *deed, past) && !(atomic && segment.atomic)) {
+      report(RuleId::WriteAfterWrite, segment.writer, deed, begin, end - begin, at);
+    }
     for (const DeedRef& reader : segment.readers) {
-      if (unordered(reader)) {
+      if (is_unordered(reader, *deed, past)) {
         report(RuleId::WriteAfterRead, reader, deed, begin, end - begin, at);
       }
     }
   });
-  if (write) {
-    shadow_.write(host, host + size, deed, atomic);
-  } else {
-    shadow_.read(host, host + size, deed, past);
-  }
+  shadow_.write(host, host + size, deed, atomic);
+}
+
+void OrderChecker::look_for_stale(const CachedRead& read, uint64_t va) {
+  const auto stale = caches_.read(read);
+  // Its own bytes, and those that nobody is known to have written, are as old as they should be.
+  if (!stale || !read.writer || read.writer->epoch == read.reader->epoch) return;
+  const bool written_back = stale->missing != CacheOp::WriteBackL2;
+  Finding finding;
+  finding.rule = written_back ? RuleId::MissingInvalidation : RuleId::MissingWriteBack;
+  finding.culprits = {describe(*read.writer, "writes", va, true),
+                      describe(*read.reader, "reads", va, false)};
+  finding.range = book_.describe(read.begin, read.end - read.begin, va);
+  finding.message = fmt::format(
+      "{} of {} reads what {} of {} has written to {}, is ordered after it, and may still see "
+      "older bytes.",
+      finding.culprits[1].action, read.reader->actor, finding.culprits[0].action,
+      read.writer->actor, finding.range->buffer);
+  finding.missing = fmt::format("{} of gpu {}, after {} and before {}", to_string(stale->missing),
+                                stale->gpu, finding.culprits[0].action, finding.culprits[1].action);
+  log_.add(std::move(finding));
 }
 
 void OrderChecker::report(RuleId rule, const DeedRef& first, const DeedRef& second, uint64_t host,
                           uint64_t size, uint64_t va) {
+  if (!hazards_) return;
   const bool first_writes = rule != RuleId::WriteAfterRead;
   const bool second_writes = rule != RuleId::ReadAfterWrite;
   Finding finding;
@@ -302,8 +359,8 @@ void OrderChecker::on_host_access(uint64_t va, uint64_t bytes, MemoryAccess how,
   if (!vm) return;  // no queue has this space yet
   const DeedRef deed = host_deed(call);
   AddressBook::translate(*vm, va, bytes, [&](uint64_t host, uint64_t size, uint64_t at) {
-    if (can_read(how)) access(host_, deed, host, size, at, false, false);
-    if (can_write(how)) access(host_, deed, host, size, at, true, false);
+    if (can_read(how)) read(host_, deed, host, size, at, ReadPath::Host);
+    if (can_write(how)) write(host_, deed, host, size, at, false);
   });
 }
 
@@ -313,7 +370,7 @@ void OrderChecker::on_host_store(uint64_t va, int64_t value, std::string_view ca
   const uint64_t host = AddressBook::host_of(*vm, va);
   const DeedRef deed = host_deed(call);
   words_.watch(host, word_at(host), host_);
-  access(host_, deed, host, sizeof(value), va, true, true);
+  write(host_, deed, host, sizeof(value), va, true);
   words_.write(host, sizeof(value), static_cast<uint64_t>(value), host_, deed, false);
 }
 
@@ -355,6 +412,7 @@ void OrderChecker::on_unmap(const emu::GpuVm& vm, const emu::Mapping& mapping) {
   if (!gone) return;
   code_.erase(code_.lower_bound(gone->va), code_.lower_bound(gone->va + gone->size));
   shadow_.forget(gone->host, gone->host + gone->size);
+  caches_.forget(gone->host, gone->host + gone->size);
   words_.forget(gone->host, gone->host + gone->size);
 }
 

@@ -1,6 +1,7 @@
-// OrderChecker: finds accesses of the same bytes that nothing orders (the hazard rules). Follows
-// happens-before over the host and all queues: ring order, doorbells, waits for words, end-of-pipe
-// events, barriers, completions. Attach it before queues are created.
+// OrderChecker: finds accesses of the same bytes that nothing orders (the hazard rules), and reads
+// that are ordered and yet may see old bytes because a cache stands in between (the coherence
+// rules). Follows happens-before over the host and all queues: ring order, doorbells, waits for
+// words, end-of-pipe events, barriers, completions. Attach it before queues are created.
 //
 // The host is one actor; of its accesses it sees what it is told. A submission orders what the host
 // did before it. Whoever tells of the host takes note of submissions first, so that what the host
@@ -13,7 +14,9 @@
 #include <span>
 
 #include "core/verify/finding.h"
+#include "core/verify/verify.h"
 #include "emulator/verify/address_book.h"
+#include "emulator/verify/cache_model.h"
 #include "emulator/verify/checker.h"
 #include "emulator/verify/deed.h"
 #include "emulator/verify/packet_sync.h"
@@ -25,9 +28,12 @@ namespace doppel::verify {
 
 class OrderChecker final : public Checker {
  public:
-  /// `log` outlives the checker. `unseen_host`: see Verify.
-  explicit OrderChecker(FindingLog& log, bool unseen_host = false)
-      : log_(log), unseen_host_(unseen_host) {}
+  /// `log` outlives the checker. Of `verify`, hazards, coherence and unseen_host count.
+  explicit OrderChecker(FindingLog& log, const Verify& verify = {.hazards = true})
+      : log_(log),
+        hazards_(verify.hazards),
+        coherence_(verify.coherence),
+        unseen_host_(verify.unseen_host) {}
 
   void on_queue_created(const emu::QueueRef& queue) override;
   void on_queue_destroyed(const emu::QueueRef& queue) override;
@@ -67,12 +73,15 @@ class OrderChecker final : public Checker {
     std::shared_ptr<Deed> deed;
     std::shared_ptr<emu::AccessLog> log;
     uint64_t scratch_begin = 0, scratch_end = 0;
+    CacheOps release;
   };
   struct QueueState {
     ActorId actor = 0;
+    uint32_t gpu = 0;
     const emu::GpuVm* vm = nullptr;
     uint64_t ring_begin = 0, ring_end = 0;
     Past past;
+    Past completed;         // of what has ended beside the front-end, its releases included
     uint64_t front = 0;     // packets taken up
     uint64_t launched = 0;  // dispatches and end-of-pipe events
     std::deque<Submission> submissions;
@@ -98,16 +107,22 @@ class OrderChecker final : public Checker {
   void publish(const QueueState& queue, const Past& past, const DeedRef& deed,
                const emu::MemoryAccess& access);
   void flush(const QueueState& queue, const InFlight& in_flight);
-  void access(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size, uint64_t va,
-              bool write, bool atomic);
+  void read(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size, uint64_t va,
+            ReadPath path);
+  void write(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size, uint64_t va,
+             bool atomic);
+  void look_for_stale(const CachedRead& read, uint64_t va);
   void report(RuleId rule, const DeedRef& first, const DeedRef& second, uint64_t host,
               uint64_t size, uint64_t va);
 
   FindingLog& log_;
+  bool hazards_;
+  bool coherence_;
   bool unseen_host_;
   AddressBook book_;
   std::map<uint64_t, Code> code_;  // by entry
   ShadowMap shadow_;
+  CacheModel caches_;
   SyncWords words_;
   Past host_;
   uint64_t host_steps_ = 0;

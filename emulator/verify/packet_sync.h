@@ -12,32 +12,9 @@
 
 #include "core/packets/packet.h"
 #include "emulator/packet_outcome.h"
-#include "emulator/verify/past.h"
+#include "emulator/verify/cache_ops.h"
 
 namespace doppel::verify {
-
-/// A set of cache operations.
-class CacheOps {
- public:
-  constexpr void add(CacheOp op) { bits_ |= bit(op); }
-  constexpr void add_if(bool condition, CacheOp op) {
-    if (condition) add(op);
-  }
-  constexpr bool has(CacheOp op) const { return bits_ & bit(op); }
-  constexpr bool empty() const { return bits_ == 0; }
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    for (size_t op = 0; op < kCacheOps; ++op) {
-      if (has(static_cast<CacheOp>(op))) visit(static_cast<CacheOp>(op));
-    }
-  }
-
- private:
-  static constexpr uint8_t bit(CacheOp op) {
-    return static_cast<uint8_t>(1 << static_cast<int>(op));
-  }
-  uint8_t bits_ = 0;
-};
 
 struct PacketSync {
   std::array<emu::MemoryWait, 5> waits{};

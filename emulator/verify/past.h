@@ -13,23 +13,10 @@
 #include <memory>
 #include <vector>
 
+#include "emulator/verify/cache_ops.h"
 #include "emulator/verify/epoch.h"
 
 namespace doppel::verify {
-
-/// What stands between a write and a read, once per GPU.
-enum class CacheOp : uint8_t {
-  InvalidateVector,       // GL0/GL1 (gfx10+), TCP L1 (gfx9.4)
-  InvalidateScalar,       // the scalar data cache, K$
-  InvalidateInstruction,  // I$
-  InvalidateL2,
-  WriteBackL2,
-  FlushHdp,  // host writes through the BAR reach the GPU's memory
-};
-inline constexpr size_t kCacheOps = 6;
-
-/// "a K$ invalidation (GLK_INV)", for reports.
-std::string_view to_string(CacheOp op);
 
 class Past {
  public:
@@ -38,21 +25,19 @@ class Past {
 
   void join(const Past& other);
 
-  /// The operation takes place now: it covers what is complete in `order()`.
-  void apply(uint32_t gpu, CacheOp op);
-  /// The operation covers what is complete in `covered`.
-  void apply(uint32_t gpu, CacheOp op, std::shared_ptr<const Clock> covered);
+  /// The operations take place now: they cover what is complete in `order()`.
+  void apply(uint32_t gpu, const CacheOps& ops);
 
   /// Whether the write at `epoch` had been complete when the operation was last done.
   bool shows(uint32_t gpu, CacheOp op, const Epoch& epoch) const;
 
  private:
   using Shared = std::shared_ptr<const Clock>;
-  std::array<Shared, kCacheOps>& of(uint32_t gpu);
+  using Seen = std::vector<std::array<Shared, kCacheOps>>;  // by GPU
   static void merge(Shared& mine, const Shared& theirs);
 
   Clock order_;
-  std::vector<std::array<Shared, kCacheOps>> seen_;  // by GPU
+  std::shared_ptr<const Seen> seen_;  // nullptr: nothing yet
 };
 
 }  // namespace doppel::verify

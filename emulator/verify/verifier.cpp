@@ -13,8 +13,9 @@ Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
   std::unique_ptr<Verifier> verifier(new Verifier(simulator, verify.unseen_host));
   verifier->log_.suppress(std::move(suppressions));
   auto& checkers = verifier->checkers_;
-  if (verify.hazards)
-    checkers.push_back(std::make_unique<OrderChecker>(verifier->log_, verify.unseen_host));
+  if (verify.hazards || verify.coherence) {
+    checkers.push_back(std::make_unique<OrderChecker>(verifier->log_, verify));
+  }
   if (verify.progress) checkers.push_back(std::make_unique<ProgressChecker>(verifier->log_));
   if (verify.lifetime) {
     checkers.push_back(std::make_unique<LifetimeChecker>(verifier->log_, simulator));

@@ -59,7 +59,7 @@ TEST(Clock, JoinKeepsWhatEitherKnows) {
 TEST(Past, AnInvalidationShowsWhatWasCompleteBeforeIt) {
   Past past;
   past.order().add(front(0, 1));
-  past.apply(0, CacheOp::InvalidateVector);
+  past.apply(0, {CacheOp::InvalidateVector});
   past.order().add(front(0, 2));
   EXPECT_TRUE(past.shows(0, CacheOp::InvalidateVector, front(0, 1)));
   EXPECT_FALSE(past.shows(0, CacheOp::InvalidateVector, front(0, 2)));
@@ -70,9 +70,9 @@ TEST(Past, AnInvalidationShowsWhatWasCompleteBeforeIt) {
 TEST(Past, JoinCarriesVisibilityAcrossActors) {
   Past a, b;
   a.order().add(front(1, 4));
-  a.apply(0, CacheOp::WriteBackL2);
+  a.apply(0, {CacheOp::WriteBackL2});
   b.order().add(front(2, 9));
-  b.apply(0, CacheOp::WriteBackL2);
+  b.apply(0, {CacheOp::WriteBackL2});
   b.join(a);
   EXPECT_TRUE(b.shows(0, CacheOp::WriteBackL2, front(1, 4)));
   EXPECT_TRUE(b.shows(0, CacheOp::WriteBackL2, front(2, 9)));

@@ -17,6 +17,7 @@
 
 #include "backends/open_device.h"
 #include "core/device.h"
+#include "core/packets/field.h"
 #include "core/verify/finding.h"
 
 namespace doppel::verify::test {
@@ -24,6 +25,7 @@ namespace doppel::verify::test {
 inline constexpr uint32_t kCount = 1024;  // floats of a buffer
 inline constexpr uint32_t kBytes = kCount * sizeof(float);
 inline constexpr uint32_t kGroup = 64;
+inline constexpr uint32_t kCodeBytes = 64;  // the beginning of a kernel
 
 /// A step of the program that must succeed.
 inline void must(const Result<>& done) {
@@ -54,12 +56,16 @@ class Lab {
   const Allocation& x() const { return x_; }
   const Allocation& y() const { return y_; }
   const Allocation& z() const { return z_; }
+  /// Coarse-grained memory, of kBytes too: caches keep it until they are told otherwise.
+  const Allocation& coarse() const { return coarse_; }
   FindingLog findings() { return gpu().findings().value(); }
 
  private:
+  Allocation allocate(const std::string& name, uint64_t bytes, bool coherent);
+
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Program> programs_;  // by GPU
-  Allocation x_, y_, z_;
+  Allocation x_, y_, z_, coarse_;
   std::deque<Signal> signals_;
 };
 
@@ -84,6 +90,12 @@ inline MemoryView at(const Allocation& memory, uint64_t bytes) {
 
 /// Makes fillers of all PM4 packets of that name.
 void remove_packets(Submission& submission, std::string_view name);
+
+inline constexpr std::string_view kAnyPacket = "";
+
+/// Sets the field in all packets of that name.
+void set_in_packets(Submission& submission, std::string_view name,
+                    const packets::FieldColumns& field, uint64_t value);
 
 struct Defect {
   const char* name;
