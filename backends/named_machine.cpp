@@ -99,20 +99,23 @@ std::unexpected<Status> unknown_name(std::string_view name) {
 }
 
 std::unexpected<Status> not_emulated(std::string_view name) {
-  return error(StatusCode::Unsupported,
-               fmt::format("Only emulated devices can be verified ({} is not).", name));
+  return error(
+      StatusCode::Unsupported,
+      fmt::format("Only emulated devices can be verified or scheduled ({} is not).", name));
 }
 
 }  // namespace
 
 Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name,
-                                                          const Verify& verify) {
+                                                          const Verify& verify,
+                                                          emu::Schedule* schedule) {
   if (name == kKfdName) {
-    if (verify.any()) return not_emulated(name);
+    if (verify.any() || schedule != nullptr) return not_emulated(name);
     return std::make_shared<kfd::LinuxKernel>();
   }
   if (!name.starts_with(kMockPrefix)) return unknown_name(name);
   DOPPEL_ASSIGN(mock::MachineProfile profile, mock::parse_machine(name));
+  profile.schedule = schedule;
   DOPPEL_ASSIGN(std::shared_ptr<mock::VirtualKernel> kernel,
                 mock::VirtualKernel::create(std::move(profile), {}, verify));
   return report_if_wanted(std::move(kernel));
@@ -120,14 +123,14 @@ Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name,
 
 Result<NamedMachine> open_named_machine(std::string_view name, const MachineOptions& options) {
   if (name.starts_with(kMockPrefix)) {
-    DOPPEL_ASSIGN(auto kernel, open_named_kernel(name, options.verify));
+    DOPPEL_ASSIGN(auto kernel, open_named_kernel(name, options.verify, options.schedule));
     DOPPEL_ASSIGN(auto process, open_process(std::move(kernel), name, options.record));
     return NamedMachine{std::move(process), std::nullopt};
   }
   if (name.starts_with(kKfdName)) {
     const auto index = parse_index(name.substr(kKfdName.size()));
     if (index || name == kKfdName) {
-      if (options.verify.any()) return not_emulated(name);
+      if (options.verify.any() || options.schedule != nullptr) return not_emulated(name);
       DOPPEL_ASSIGN(auto process, linux_process(options.record));
       return NamedMachine{std::move(process), index};
     }

@@ -12,6 +12,10 @@
 #include "core/status.h"
 #include "core/verify/verify.h"
 
+namespace doppel::emu {
+class Schedule;
+}
+
 namespace doppel {
 
 struct NamedMachine {
@@ -29,12 +33,14 @@ inline constexpr std::string_view kTraceVariable = "DOPPEL_RECORD";
 struct MachineOptions {
   std::ostream* record = nullptr;
   Verify verify = {};
+  emu::Schedule* schedule = nullptr;  // as OpenOptions::schedule
 };
 
 /// The driver alone, not yet spoken to: "kfd" or "mock:MODEL[,option=value]". Unsupported if a real
 /// machine is to be verified.
 Result<std::shared_ptr<kfd::KernelAbi>> open_named_kernel(std::string_view name,
-                                                          const Verify& verify = {});
+                                                          const Verify& verify = {},
+                                                          emu::Schedule* schedule = nullptr);
 
 /// "kfd", "kfd:N" or "mock:MODEL[,option=value]". With `record`, every call to the driver is
 /// written there. KFD gives a process one address space per GPU: the real machine is opened once

@@ -19,14 +19,14 @@ Result<std::unique_ptr<Device>> open_gpu(const NamedMachine& machine, uint32_t i
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name, const OpenOptions& options) {
   DOPPEL_ASSIGN(const NamedMachine machine,
-                open_named_machine(name, {options.record, options.verify}));
+                open_named_machine(name, {options.record, options.verify, options.schedule}));
   return open_gpu(machine, machine.index.value_or(0), std::string(name), options);
 }
 
 Result<std::vector<std::unique_ptr<Device>>> open_devices(std::string_view name,
                                                           const OpenOptions& options) {
   DOPPEL_ASSIGN(const NamedMachine machine,
-                open_named_machine(name, {options.record, options.verify}));
+                open_named_machine(name, {options.record, options.verify, options.schedule}));
   std::vector<std::unique_ptr<Device>> devices;
   if (machine.index) {
     DOPPEL_ASSIGN(devices.emplace_back(),

@@ -16,6 +16,10 @@
 #include "core/status.h"
 #include "core/verify/verify.h"
 
+namespace doppel::emu {
+class Schedule;
+}
+
 namespace doppel {
 
 struct OpenOptions {
@@ -24,6 +28,9 @@ struct OpenOptions {
   std::ostream* record = nullptr;
   /// What to check while the device works; emulated devices only. See Device::findings().
   Verify verify = {};
+  /// Decides in which order an emulated machine works, instead of its seed; must outlive the device
+  /// and all that it gave. See backends/explore/explore.h.
+  emu::Schedule* schedule = nullptr;
 };
 
 /// The device of that name. Unavailable, with what is missing, where there is no driver; NotFound

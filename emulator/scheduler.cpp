@@ -15,14 +15,17 @@ void Scheduler::remove(Block& block) {
   std::erase(blocks_, &block);
 }
 
-bool Scheduler::step() {
+bool Scheduler::step(bool host_ready) {
   DOPPEL_ASSERT(!stepping_, "A block must not step the simulator it is stepped by.");
+  if (host_ready && !schedule_.delays_host()) return false;
   runnable_.clear();
   for (Block* block : blocks_) {
     if (block->runnable()) runnable_.push_back(block);
   }
+  if (host_ready) runnable_.push_back(nullptr);
   if (runnable_.empty()) return false;
-  Block* chosen = runnable_.size() == 1 ? runnable_[0] : runnable_[prng_.below(runnable_.size())];
+  Block* chosen = runnable_[schedule_.choose(runnable_)];
+  if (chosen == nullptr) return false;
   stepping_ = true;
   const uint64_t ns = chosen->step();
   stepping_ = false;

@@ -1,28 +1,28 @@
-// Scheduler: draws, with a seed, which of the runnable blocks steps next. Every runnable block is
-// as likely as any other, so each interleaving of queues, engines and dispatches has a chance, and
-// none starves. Same seed and same blocks: same order.
+// Scheduler: steps blocks in the order that a Schedule decides, and keeps the virtual clock.
 //
-// Blocks are not owned. They may be added and removed while a block steps.
+// Neither blocks nor the schedule are owned. Blocks may be added and removed while a block steps.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "core/clock.h"
-#include "core/prng.h"
 #include "emulator/block.h"
+#include "emulator/schedule.h"
 
 namespace doppel::emu {
 
 class Scheduler {
  public:
-  explicit Scheduler(uint64_t seed) : prng_(seed) {}
+  /// `schedule` outlives the scheduler.
+  explicit Scheduler(Schedule& schedule) : schedule_(schedule) {}
 
   void add(Block& block);
   void remove(Block& block);
 
-  /// Steps one runnable block and advances the clock by its work. False: none is runnable.
-  bool step();
+  /// Steps one runnable block and advances the clock by its work. False: none is runnable, or, if
+  /// the host can go on (`host_ready`), it is the host's turn.
+  bool step(bool host_ready = false);
 
   bool stepping() const { return stepping_; }
   uint64_t steps() const { return steps_; }
@@ -30,7 +30,7 @@ class Scheduler {
   VirtualClock& clock() { return clock_; }
 
  private:
-  Prng prng_;
+  Schedule& schedule_;
   VirtualClock clock_;
   std::vector<Block*> blocks_;    // in the order of add(), never by address
   std::vector<Block*> runnable_;  // scratch of step(), kept for its capacity

@@ -31,6 +31,10 @@ bool Simulator::step() {
   return impl_->scheduler.step();
 }
 
+bool Simulator::step_before_host() {
+  return impl_->scheduler.step(true);
+}
+
 bool Simulator::idle() const {
   return std::ranges::all_of(impl_->scheduler.blocks(), [](Block* block) { return block->idle(); });
 }

@@ -17,12 +17,14 @@
 namespace doppel::emu {
 
 class Observer;
+class Schedule;
 struct PacketPlace;
 struct QueueRef;
 struct Stall;
 
 struct SimulatorOptions {
-  uint64_t seed = 1;
+  uint64_t seed = 1;             // of a random schedule
+  Schedule* schedule = nullptr;  // instead; outlives the simulator
 };
 
 class Simulator {
@@ -36,6 +38,9 @@ class Simulator {
 
   /// Lets one runnable block make progress. False: nothing is runnable until the host acts.
   bool step();
+  /// The host's wait has ended, and it could go on: lets a block make progress all the same, if the
+  /// schedule says so. False: it is the host's turn.
+  bool step_before_host();
 
   /// True if every queue has consumed all that was submitted to it.
   bool idle() const;

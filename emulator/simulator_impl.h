@@ -14,9 +14,12 @@ namespace doppel::emu {
 
 struct Simulator::Impl {
   explicit Impl(SimulatorOptions simulator_options)
-      : options(simulator_options), scheduler(simulator_options.seed) {}
+      : options(simulator_options),
+        random(simulator_options.seed),
+        scheduler(options.schedule ? *options.schedule : random) {}
 
   const SimulatorOptions options;
+  RandomSchedule random;
   Scheduler scheduler;
   std::vector<std::unique_ptr<Gpu>> gpus;
   Observer* observer = nullptr;  // not owned

@@ -87,6 +87,10 @@ class KernelAbi : public Clock {
   /// simulator step on the virtual one.
   virtual Relax relax() = 0;
 
+  /// What the caller has waited for has come. True: it goes on; false, on a virtual machine whose
+  /// schedule has a slow host: others have gone on first, and it has to look again.
+  virtual bool host_goes_on() { return true; }
+
   /// After Relax::Stalled: who waits for what, one line per link. Empty if the binding can't tell.
   virtual std::string stall_report() = 0;
 

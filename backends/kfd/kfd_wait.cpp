@@ -54,8 +54,14 @@ Result<> Waiter::failure(StatusCode code, const std::string& what, const std::st
 Result<> Waiter::wait(const std::function<bool()>& ready,
                       const std::function<std::string()>& describe, uint32_t event_id,
                       std::chrono::nanoseconds timeout) {
-  if (ready()) return {};
   KernelAbi& kernel = driver_->kernel();
+  const auto ended = [&] {
+    while (ready()) {
+      if (kernel.host_goes_on()) return true;
+    }
+    return false;
+  };
+  if (ended()) return {};
   const uint64_t start = kernel.now_ns();
   const auto limit = static_cast<uint64_t>(std::max<int64_t>(timeout.count(), 0));
   bool faulted = !events_.exceptions().empty();
@@ -64,13 +70,13 @@ Result<> Waiter::wait(const std::function<bool()>& ready,
   while (true) {
     DOPPEL_TRY(serve());
     const Relax relax = kernel.relax();
-    if (ready()) return {};
+    if (ended()) return {};
     if (relax == Relax::Stalled) {
       DOPPEL_TRY(serve());
-      if (ready()) return {};
+      if (ended()) return {};
       if (kernel.relax() == Relax::Again) continue;  // a service has set the device going again
       DOPPEL_ASSIGN(const std::string faults, fault_text());
-      if (ready()) return {};
+      if (ended()) return {};
       if (!faults.empty()) {
         return failure(StatusCode::DeviceFault, fmt::format("The wait for {} fails.", describe()),
                        faults);
@@ -84,14 +90,14 @@ Result<> Waiter::wait(const std::function<bool()>& ready,
     if (now < spin_end) continue;
     const uint64_t rest_ms = (deadline - now + 999'999) / 1'000'000;
     DOPPEL_TRY(events_.wait(event_id, static_cast<uint32_t>(std::min(kSliceMs, rest_ms))));
-    if (ready()) return {};
+    if (ended()) return {};
     if (!faulted && !events_.exceptions().empty()) {
       faulted = true;
       deadline = std::min(deadline, saturating_add(kernel.now_ns(), kFaultGraceNs));
     }
   }
   DOPPEL_ASSIGN(const std::string faults, fault_text());
-  if (ready()) return {};  // it may have come at the last moment
+  if (ended()) return {};  // it may have come at the last moment
   if (!faults.empty()) {
     return failure(StatusCode::DeviceFault, fmt::format("The wait for {} fails.", describe()),
                    faults);

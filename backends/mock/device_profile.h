@@ -19,6 +19,13 @@
 #include "core/target.h"
 #include "emulator/dispatch/dispatcher.h"
 
+namespace doppel {
+struct ScheduleRecord;
+}
+namespace doppel::emu {
+class Schedule;
+}
+
 namespace doppel::mock {
 
 inline constexpr uint32_t kMaxGpus = 8;
@@ -102,6 +109,10 @@ struct MachineProfile {
   /// What a recorded machine says, verbatim; nullptr: all answers are derived from `gpus`.
   std::shared_ptr<const Persona> persona = {};
   uint64_t seed = 1;
+  /// Instead of random orders, the first of these that is set:
+  emu::Schedule* schedule = nullptr;                             // outlives the machine
+  std::shared_ptr<const ScheduleRecord> recorded_schedule = {};  //
+  uint32_t pct_depth = 0;                                        // emulator/pct_schedule.h; 0: not
   uint64_t host_memory_bytes = uint64_t{64} << 30;
   uint32_t host_cores = 16;
   uint32_t workers = 1;                                          // host threads that run workgroups
@@ -117,10 +128,10 @@ std::vector<std::string_view> device_profile_names();
 Result<DeviceProfile> find_device_profile(std::string_view name);
 
 /// Parses "[mock:]MODEL[,key=value]...", or "[mock:]profile=FILE[,key=value]..." for a recorded
-/// machine (persona.h), whose keys are seed, workers and instructions. Keys: cu, vram (with
-/// KiB/MiB/GiB), count (1..8), seed, sdma (engines), workers, instructions (that a dispatch may
-/// execute), bar (large|small), memory (of the host), kfd (ABI version, 1.14). InvalidArgument
-/// names the part that is wrong.
+/// machine (persona.h), whose keys are seed, pct, schedule, workers and instructions. Keys: cu,
+/// vram (with KiB/MiB/GiB), count (1..8), seed, pct, schedule (of the block order: a depth, a
+/// file), sdma (engines), workers, instructions (that a dispatch may execute), bar (large|small),
+/// memory (of the host), kfd (ABI version, 1.14). InvalidArgument names the part that is wrong.
 Result<MachineProfile> parse_machine(std::string_view specification);
 
 }  // namespace doppel::mock

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "backends/mock/persona.h"
+#include "backends/mock/recorded_schedule.h"
 #include "core/align.h"
 #include "core/prng.h"
+#include "emulator/pct_schedule.h"
 
 namespace doppel::mock {
 namespace {
@@ -32,6 +34,17 @@ emu::GpuConfig engine_config(const DeviceProfile& gpu, const MachineProfile& mac
   config.instruction_budget = machine.instruction_budget;
   config.coverage = machine.coverage;
   return config;
+}
+
+/// The schedule that the profile's settings ask for, or nullptr.
+std::unique_ptr<emu::Schedule> make_schedule(const MachineProfile& profile) {
+  if (profile.recorded_schedule) {
+    return std::make_unique<RecordedSchedule>(*profile.recorded_schedule);
+  }
+  if (profile.pct_depth != 0) {
+    return std::make_unique<emu::PctSchedule>(profile.seed, profile.pct_depth);
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -99,7 +112,10 @@ void VirtualGpu::release_sdma(SdmaPool pool, uint32_t index) {
 }
 
 Machine::Machine(MachineProfile profile)
-    : profile_(std::move(profile)), simulator_({.seed = profile_.seed}) {
+    : profile_(std::move(profile)),
+      schedule_(make_schedule(profile_)),
+      simulator_({.seed = profile_.seed,
+                  .schedule = profile_.schedule ? profile_.schedule : schedule_.get()}) {
   for (uint32_t index = 0; index < profile_.gpus.size(); ++index) {
     const DeviceProfile& model = profile_.gpus[index];
     const PersonaGpu* persona = profile_.persona ? &profile_.persona->gpus[index] : nullptr;

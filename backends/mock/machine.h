@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/mock/device_profile.h"
+#include "emulator/schedule.h"
 #include "emulator/simulator.h"
 
 namespace doppel::mock {
@@ -110,6 +111,7 @@ class Machine {
   uint64_t page_table_reserve() const;
 
   MachineProfile profile_;
+  std::unique_ptr<emu::Schedule> schedule_;  // nullptr: a random one, or somebody else's
   emu::Simulator simulator_;
   std::vector<VirtualGpu> gpus_;
   uint64_t gtt_used_ = 0;

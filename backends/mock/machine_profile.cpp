@@ -1,11 +1,14 @@
 // Parses machine specifications: "mock:gfx1100,cu=4,vram=1GiB,count=2,seed=7".
+#include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "backends/mock/device_profile.h"
 #include "backends/mock/persona.h"
+#include "backends/mock/schedule_record.h"
 
 namespace doppel::mock {
 namespace {
@@ -101,6 +104,12 @@ Result<> apply(Settings& settings, std::string_view key, std::string_view value)
                      settings.machine.host_memory_bytes);
   if (key == "count") return set_number(key, value, 1, kMaxGpus, settings.count);
   if (key == "seed") return set_number(key, value, 0, UINT64_MAX, settings.machine.seed);
+  if (key == "pct") return set_number(key, value, 1, 64, settings.machine.pct_depth);
+  if (key == "schedule") {
+    DOPPEL_ASSIGN(ScheduleRecord record, ScheduleRecord::load(std::string(value)));
+    settings.machine.recorded_schedule = std::make_shared<ScheduleRecord>(std::move(record));
+    return {};
+  }
   if (key == "sdma") return set_number(key, value, 1, 8, gpu.sdma_engines);
   if (key == "workers") return set_number(key, value, 1, 256, settings.machine.workers);
   if (key == "instructions")
@@ -115,20 +124,23 @@ Result<> apply(Settings& settings, std::string_view key, std::string_view value)
     gpu.large_bar = value == "large";
     return {};
   }
-  return error(StatusCode::InvalidArgument,
-               fmt::format("The GPU specification has an unknown setting ({}); known are cu, vram, "
-                           "count, seed, sdma, workers, instructions, bar, memory and kfd.",
-                           key));
+  return error(
+      StatusCode::InvalidArgument,
+      fmt::format("The GPU specification has an unknown setting ({}); known are cu, vram, "
+                  "count, seed, pct, schedule, sdma, workers, instructions, bar, memory and "
+                  "kfd.",
+                  key));
 }
 
 /// Of a recorded machine only how it is emulated can be set, not what it is.
 Result<> check_recorded(std::string_view key) {
-  if (key == "seed" || key == "workers" || key == "instructions") return {};
-  return error(
-      StatusCode::InvalidArgument,
-      fmt::format("A recorded machine takes the settings seed, workers and instructions only "
-                  "({}).",
-                  key));
+  static constexpr std::string_view kKeys[] = {"seed", "pct", "schedule", "workers",
+                                               "instructions"};
+  if (std::ranges::find(kKeys, key) != std::end(kKeys)) return {};
+  return error(StatusCode::InvalidArgument,
+               fmt::format("A recorded machine takes the settings seed, pct, schedule, workers and "
+                           "instructions only ({}).",
+                           key));
 }
 
 }  // namespace

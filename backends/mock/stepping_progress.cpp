@@ -11,7 +11,10 @@ constexpr int kStepsPerSlice = 64;
 WaitOutcome SteppingProgress::wait(uint64_t deadline_ns, const std::function<bool()>& changed) {
   while (true) {
     for (int i = 0; i < kStepsPerSlice; ++i) {
-      if (changed()) return WaitOutcome::LookAgain;
+      if (changed()) {
+        if (simulator_.step_before_host()) continue;
+        return WaitOutcome::LookAgain;
+      }
       const uint64_t now = now_ns();
       if (now >= deadline_ns) return WaitOutcome::DeadlinePassed;
       if (simulator_.step()) continue;

@@ -180,6 +180,11 @@ kfd::Relax VirtualKernel::relax() {
   return machine_.simulator().step() ? kfd::Relax::Again : kfd::Relax::Stalled;
 }
 
+bool VirtualKernel::host_goes_on() {
+  std::lock_guard hold(progress_->lock());
+  return !machine_.simulator().step_before_host();
+}
+
 std::string VirtualKernel::stall_report() {
   std::lock_guard hold(progress_->lock());
   return machine_.simulator().stall_report();

@@ -69,6 +69,7 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   Result<std::vector<std::string>> list_dir(const std::string& path) override;
   Result<kfd::RenderNodeInfo> render_node_info(int fd) override;
   kfd::Relax relax() override;
+  bool host_goes_on() override;
   std::string stall_report() override;
   std::string fault_report() override;
   /// The checkers, or nullptr. Used like machine().

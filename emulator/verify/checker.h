@@ -14,6 +14,9 @@ namespace doppel::verify {
 
 class Checker : public emu::Observer, public HostObserver {
  public:
+  /// As on_dispatch, which it follows: the log that the dispatch's waves record into, nullptr if
+  /// there is none. It lives until on_completion has returned.
+  virtual void on_access_log(const emu::QueueRef&, uint64_t /*tag*/, const emu::AccessLog*) {}
   /// Nothing can run. `host`: what the host waits for, or nullptr if it may still act.
   virtual void on_stall(std::span<const emu::Stall>, const HostWait* /*host*/) {}
 };

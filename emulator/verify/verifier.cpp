@@ -1,5 +1,6 @@
 #include "emulator/verify/verifier.h"
 
+#include "emulator/schedule.h"
 #include "emulator/verify/lifetime_checker.h"
 #include "emulator/verify/lint_checker.h"
 #include "emulator/verify/order_checker.h"
@@ -12,7 +13,7 @@ Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
   DOPPEL_ASSIGN(Suppressions suppressions, Suppressions::parse(verify.suppressions));
   std::unique_ptr<Verifier> verifier(new Verifier(simulator, verify.unseen_host));
   verifier->log_.suppress(std::move(suppressions));
-  auto& checkers = verifier->checkers_;
+  auto& checkers = verifier->owned_;
   if (verify.hazards || verify.coherence) {
     checkers.push_back(std::make_unique<OrderChecker>(verifier->log_, verify));
   }
@@ -21,6 +22,12 @@ Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
     checkers.push_back(std::make_unique<LifetimeChecker>(verifier->log_, simulator));
   }
   if (verify.lint) checkers.push_back(std::make_unique<LintChecker>(verifier->log_));
+  // Before those that drop what they know when a dispatch completes.
+  emu::Schedule* schedule = simulator.options().schedule;
+  if (Checker* watcher = schedule ? schedule->checker() : nullptr) {
+    verifier->checkers_.push_back(watcher);
+  }
+  for (auto& checker : checkers) verifier->checkers_.push_back(checker.get());
   simulator.observe(verifier.get());
   return verifier;
 }
@@ -59,6 +66,7 @@ emu::AccessLog* Verifier::on_dispatch(const emu::QueueRef& queue, uint64_t tag,
   show([&](emu::Observer& observer) {
     if (emu::AccessLog* wanted = observer.on_dispatch(queue, tag, dispatch)) log = wanted;
   });
+  tell([&](Checker& checker) { checker.on_access_log(queue, tag, log); });
   return log;
 }
 void Verifier::on_dispatch_step(const emu::QueueRef& queue, uint64_t tag) {

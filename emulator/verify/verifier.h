@@ -70,7 +70,7 @@ class Verifier final : public emu::Observer, public HostObserver {
 
   template <class Tell>
   void tell(Tell&& to) {
-    for (auto& checker : checkers_) to(*checker);
+    for (Checker* checker : checkers_) to(*checker);
   }
 
   /// As tell(), and the next observer.
@@ -88,7 +88,8 @@ class Verifier final : public emu::Observer, public HostObserver {
   Namer namer_ = nullptr;
   std::set<uint64_t> named_;  // entries
   FindingLog log_;
-  std::vector<std::unique_ptr<Checker>> checkers_;
+  std::vector<std::unique_ptr<Checker>> owned_;
+  std::vector<Checker*> checkers_;  // in the order in which they are told
 };
 
 }  // namespace doppel::verify

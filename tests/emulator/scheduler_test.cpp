@@ -1,5 +1,7 @@
 #include "emulator/scheduler.h"
 
+#include "emulator/pct_schedule.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -33,7 +35,8 @@ class Worker final : public Block {
 
 std::string order(uint64_t seed) {
   std::string log;
-  Scheduler scheduler(seed);
+  RandomSchedule schedule(seed);
+  Scheduler scheduler(schedule);
   Worker a('a', 6, log), b('b', 6, log), c('c', 6, log);
   for (Block* block : {&a, &b, &c}) scheduler.add(*block);
   while (scheduler.step()) {
@@ -50,7 +53,8 @@ TEST(Scheduler, EveryInterleavingOfTwoBlocksHappens) {
   std::set<std::string> orders;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     std::string log;
-    Scheduler scheduler(seed);
+    RandomSchedule schedule(seed);
+    Scheduler scheduler(schedule);
     Worker a('a', 2, log), b('b', 2, log);
     scheduler.add(a);
     scheduler.add(b);
@@ -63,7 +67,8 @@ TEST(Scheduler, EveryInterleavingOfTwoBlocksHappens) {
 
 TEST(Scheduler, AdvancesTheClockByTheWorkDone) {
   std::string log;
-  Scheduler scheduler(1);
+  RandomSchedule schedule(1);
+  Scheduler scheduler(schedule);
   Worker a('a', 3, log);
   scheduler.add(a);
   while (scheduler.step()) {
@@ -72,15 +77,80 @@ TEST(Scheduler, AdvancesTheClockByTheWorkDone) {
   EXPECT_EQ(scheduler.steps(), 3u);
 }
 
+TEST(Scheduler, AHostThatIsNotDelayedGoesOnAtOnce) {
+  std::string log;
+  RandomSchedule schedule(1);
+  Scheduler scheduler(schedule);
+  Worker a('a', 1, log);
+  scheduler.add(a);
+  EXPECT_FALSE(scheduler.step(true));
+  EXPECT_EQ(log, "");
+}
+
+TEST(Scheduler, AHostThatIsDelayedIsOneOfTheChoices) {
+  struct Slow final : Schedule {
+    size_t choose(std::span<Block* const> runnable) override {
+      seen.push_back(runnable.size());
+      EXPECT_EQ(runnable.back(), nullptr);
+      return seen.size() == 1 ? 0 : runnable.size() - 1;
+    }
+    bool delays_host() const override { return true; }
+    std::vector<size_t> seen;
+  } schedule;
+  std::string log;
+  Scheduler scheduler(schedule);
+  Worker a('a', 2, log);
+  scheduler.add(a);
+  EXPECT_TRUE(scheduler.step(true));
+  EXPECT_FALSE(scheduler.step(true)) << "the host's turn";
+  EXPECT_EQ(log, "a");
+  EXPECT_EQ(schedule.seen, (std::vector<size_t>{2, 2}));
+}
+
+TEST(PctSchedule, TheMostImportantBlockGoesOnUntilItIsDone) {
+  std::set<std::string> orders;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    std::string log;
+    PctSchedule schedule(seed, 1);
+    Scheduler scheduler(schedule);
+    Worker a('a', 3, log), b('b', 3, log);
+    scheduler.add(a);
+    scheduler.add(b);
+    while (scheduler.step()) {
+    }
+    orders.insert(log);
+  }
+  EXPECT_EQ(orders, (std::set<std::string>{"aaabbb", "bbbaaa"}));
+}
+
+TEST(PctSchedule, ChangesPrioritiesOnceLessThanItsDepth) {
+  std::set<std::string> orders;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    std::string log;
+    PctSchedule schedule(seed, 2, 6);
+    Scheduler scheduler(schedule);
+    Worker a('a', 3, log), b('b', 3, log);
+    scheduler.add(a);
+    scheduler.add(b);
+    while (scheduler.step()) {
+    }
+    orders.insert(log);
+  }
+  EXPECT_EQ(orders,
+            (std::set<std::string>{"aaabbb", "bbbaaa", "abbbaa", "aabbba", "baaabb", "bbaaab"}));
+}
+
 TEST(Scheduler, StopsWhenNothingIsRunnable) {
-  Scheduler scheduler(1);
+  RandomSchedule schedule(1);
+  Scheduler scheduler(schedule);
   EXPECT_FALSE(scheduler.step());
   EXPECT_EQ(scheduler.clock().now_ns(), 0u);
 }
 
 TEST(Scheduler, BlocksComeAndGoWhileOneSteps) {
   std::string log;
-  Scheduler scheduler(1);
+  RandomSchedule schedule(1);
+  Scheduler scheduler(schedule);
   Worker a('a', 1, log), b('b', 1, log);
   scheduler.add(a);
   a.on_step = [&] {

@@ -75,7 +75,8 @@ TEST_F(ProfileCommand, SettingsThatContradictAreRefused) {
   const ShellOutcome refused = shell(fmt::format("{} run --gpu {} --count 2 -- true 2>&1",
                                                  doppel_command(), file("card.json").string()));
   EXPECT_EQ(refused.status, 2);
-  EXPECT_NE(refused.output.find("seed, workers and instructions only (count)"), std::string::npos)
+  EXPECT_NE(refused.output.find("seed, pct, schedule, workers and instructions only"),
+            std::string::npos)
       << refused.output;
   EXPECT_EQ(shell(fmt::format("{} run --gpu {} --seed 7 -- true", doppel_command(),
                               file("card.json").string()))

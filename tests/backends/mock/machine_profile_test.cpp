@@ -28,6 +28,15 @@ TEST(MachineProfile, ParsesEverySetting) {
   EXPECT_EQ(machine->kfd_minor_version, 17u);
 }
 
+TEST(MachineProfile, SchedulesAreDepthsOrFiles) {
+  EXPECT_EQ(parse_machine("gfx1100,pct=3")->pct_depth, 3u);
+  EXPECT_FALSE(parse_machine("gfx1100,pct=0"));
+  EXPECT_FALSE(parse_machine("gfx1100,pct=65"));
+  const auto missing = parse_machine("gfx1100,schedule=/nowhere/a.json");
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().to_string().find("/nowhere/a.json"), std::string::npos);
+}
+
 TEST(MachineProfile, TheModelAloneIsEnough) {
   auto machine = parse_machine("gfx1100");
   ASSERT_TRUE(machine.has_value());
