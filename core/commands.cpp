@@ -18,10 +18,31 @@ uint64_t timestamp_address(const Signal& signal, Timestamp which) {
                                    : signal.ref().end_ts_address();
 }
 
+Status wrong_queue(std::string_view why) {
+  return Status(StatusCode::InvalidArgument,
+                fmt::format("The commands are not for a queue of this kind: {}.", why));
+}
+
 }  // namespace
 
 Commands::Commands(Queue& queue)
-    : queue_(&queue), submission_(std::in_place, queue.kind(), queue.device().target().family) {}
+    : queue_(&queue),
+      queue_lives_(queue.lifetime()),
+      submission_(std::in_place, queue.kind(), queue.device().target().family) {}
+
+Commands::Commands(Commands&& other) noexcept
+    : queue_(other.queue_),
+      queue_lives_(other.queue_lives_),
+      submission_(std::exchange(other.submission_, std::nullopt)),
+      error_(std::exchange(other.error_, std::nullopt)) {}
+
+Commands& Commands::operator=(Commands&& other) noexcept {
+  queue_ = other.queue_;
+  queue_lives_ = other.queue_lives_;
+  submission_ = std::exchange(other.submission_, std::nullopt);
+  error_ = std::exchange(other.error_, std::nullopt);
+  return *this;
+}
 
 void Commands::fail(Status status) {
   if (!error_) error_ = std::move(status);
@@ -39,15 +60,30 @@ const CommandStream& Commands::stream() const {
 
 Result<> Commands::check() const {
   if (error_) return std::unexpected(*error_);
-  if (!submission_) return invalid("The recording has been submitted already.");
+  if (!submission_) return invalid("The recording has been submitted already, or moved from.");
+  DOPPEL_TRY(check_queue());
   return submission_->commands.check();
 }
 
 Result<> Commands::submit() {
-  if (error_) return std::unexpected(*std::exchange(error_, std::nullopt));
-  if (!submission_) return invalid("The recording has been submitted already.");
-  Submission submission = *std::exchange(submission_, std::nullopt);
-  return queue_->submit(std::move(submission));
+  const Result<> recorded = check();
+  std::optional<Submission> submission = std::exchange(submission_, std::nullopt);
+  error_.reset();
+  if (!recorded) return recorded;
+  return queue_->submit(*std::move(submission));
+}
+
+Result<> Commands::check_queue() const {
+  if (!queue_lives_.expired()) return {};
+  return error(StatusCode::Unavailable, "The recording's queue has been destroyed.");
+}
+
+ComputeCommands::ComputeCommands(Queue& queue) : Commands(queue) {
+  if (queue.kind() == QueueKind::Sdma) fail(wrong_queue("an SDMA queue runs no kernels"));
+}
+
+SdmaCommands::SdmaCommands(Queue& queue) : Commands(queue) {
+  if (queue.kind() != QueueKind::Sdma) fail(wrong_queue("a compute queue makes no copies"));
 }
 
 template <class Encode>
@@ -88,8 +124,7 @@ ComputeCommands& ComputeCommands::signal(const Signal& signal, uint64_t value) {
     fail(checked.error());
     return *this;
   }
-  const SignalWidth width = value > UINT32_MAX ? SignalWidth::Bits64 : SignalWidth::Bits32;
-  pm4([&](Pm4Encoder& encoder) { encoder.signal(signal.ref(), value, width); });
+  pm4([&](Pm4Encoder& encoder) { encoder.signal(signal.ref(), value, SignalWidth::Bits64); });
   return *this;
 }
 
@@ -180,11 +215,6 @@ void ComputeCommands::add_dispatch_packet(DispatchCommand& command, const Dispat
   std::ranges::copy(packet, arguments.at(offset, abi::kAqlPacketBytes).begin());
   arguments.point(offset + offsetof(abi::KernelDispatchPacket, kernarg_address), kernarg_offset);
   arguments.refer(patch.dispatch_packet_address, offset);
-}
-
-Result<> SdmaCommands::check_view(const MemoryView& view, std::string_view what) {
-  if (view.gpu_address != 0 && view.size != 0) return {};
-  return invalid(fmt::format("The {} is empty: freed, moved from or never made.", what));
 }
 
 SdmaCommands& SdmaCommands::wait(const Signal& signal, uint64_t value, SignalCondition condition) {

@@ -4,13 +4,16 @@
 //       .exec(program.kernel("saxpy"), args(x, y, 2.0f, count), grid, block)
 //       .signal(done, n + 1).submit();
 //
-// A recording touches nothing that others share until submit(), so that threads may record for one
-// queue at the same time. The first error sticks: later verbs do nothing and submit() returns it.
-// Programs that a recording uses stay alive until the queue has retired it; buffers and signals
-// belong to the caller. Not thread-safe by itself.
+// Threads may record for one queue at the same time: what a recording shares with others before
+// submit() is the queue's scratch memory alone, which grows with the kernels that need it; an AQL
+// queue is idle while it grows, so that the first such recording may wait. The first error sticks:
+// later verbs do nothing and submit() returns it. Programs that a recording uses stay alive until
+// the queue has retired it; buffers and signals belong to the caller. A recording whose queue has
+// been destroyed is refused (Unavailable). Not thread-safe by itself.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -35,28 +38,33 @@ struct LaunchOptions {
 /// What both recordings share: the queue, the submission under construction, the sticky error.
 class Commands {
  public:
-  Commands(Commands&&) = default;
-  Commands& operator=(Commands&&) = default;
+  /// The recording that is moved from is as one that has been submitted.
+  Commands(Commands&& other) noexcept;
+  Commands& operator=(Commands&& other) noexcept;
 
   /// The packets so far. A recording that has been submitted has none: asking is a bug.
   const CommandStream& stream() const;
   /// The first error so far; InvalidArgument once submitted.
   Result<> check() const;
-  bool ok() const { return !error_ && submission_ && submission_->commands.ok(); }
+  bool ok() const {
+    return !error_ && submission_ && !queue_lives_.expired() && submission_->commands.ok();
+  }
 
-  /// Hands the recording to its queue. Returns the first error of recording or submission; the
-  /// recording is empty afterwards.
+  /// Hands the recording to its queue. Returns the first error of recording or submission. The
+  /// recording is over afterwards: another submit() is InvalidArgument.
   Result<> submit();
 
  protected:
   explicit Commands(Queue& queue);
+  Result<> check_queue() const;
   explicit Commands(Status status) : error_(std::move(status)) {}
 
   void fail(Status status);
-  /// The first error so far, if any.
-  Result<> check_signal(const Signal& signal, std::string_view verb);
+  /// InvalidArgument, naming the verb, if the signal is empty.
+  static Result<> check_signal(const Signal& signal, std::string_view verb);
 
   Queue* queue_ = nullptr;
+  std::weak_ptr<const void> queue_lives_;
   std::optional<Submission> submission_;
   std::optional<Status> error_;
 };
@@ -64,7 +72,7 @@ class Commands {
 class ComputeCommands : public Commands {
  public:
   /// `queue` is a PM4 or AQL queue.
-  explicit ComputeCommands(Queue& queue) : Commands(queue) {}
+  explicit ComputeCommands(Queue& queue);
   explicit ComputeCommands(Status status) : Commands(std::move(status)) {}
 
   /// What follows begins once the signal's value satisfies the condition.
@@ -96,7 +104,8 @@ class ComputeCommands : public Commands {
 
 class SdmaCommands : public Commands {
  public:
-  explicit SdmaCommands(Queue& queue) : Commands(queue) {}
+  /// `queue` is an SDMA queue.
+  explicit SdmaCommands(Queue& queue);
   explicit SdmaCommands(Status status) : Commands(std::move(status)) {}
 
   SdmaCommands& wait(const Signal& signal, uint64_t value,
@@ -107,11 +116,10 @@ class SdmaCommands : public Commands {
   SdmaCommands& fill(const MemoryView& destination, uint32_t pattern);
   /// Stores dwords that the packet itself carries.
   SdmaCommands& write(const MemoryView& destination, std::span<const uint32_t> dwords);
+  /// Stores the value's 32 bits: a signal that SDMA stores to stays within them. OutOfRange for a
+  /// value that doesn't; one that the signal has from others (a negative one) keeps its high half.
   SdmaCommands& signal(const Signal& signal, uint64_t value);
   SdmaCommands& timestamp(const Signal& signal, Timestamp which = Timestamp::Start);
-
- private:
-  Result<> check_view(const MemoryView& view, std::string_view what);
 };
 
 }  // namespace doppel

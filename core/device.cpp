@@ -17,6 +17,8 @@ Result<> check_transfer(const MemoryView& view, uint64_t bytes) {
     return error(StatusCode::InvalidArgument,
                  "The memory is empty: freed, moved from or never made.");
   }
+  if (bytes == 0) return {};
+  DOPPEL_TRY(check_view(view, "memory"));
   if (bytes <= view.size) return {};
   return error(StatusCode::OutOfRange,
                fmt::format("The transfer ({} bytes) is longer than the memory ({} bytes).", bytes,
@@ -34,17 +36,6 @@ MemoryView part(const MemoryView& view, uint64_t offset, uint64_t bytes) {
 }
 
 }  // namespace
-
-Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    return error(StatusCode::NotFound, fmt::format("The file can't be read ({}).", path.string()));
-  }
-  const std::vector<char> chars{std::istreambuf_iterator<char>(stream), {}};
-  std::vector<std::byte> bytes(chars.size());
-  std::memcpy(bytes.data(), chars.data(), chars.size());
-  return bytes;
-}
 
 Result<verify::FindingLog> Device::findings() {
   return error(StatusCode::Unavailable,

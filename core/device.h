@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/commands.h"
+#include "core/files.h"
 #include "core/kernel_args.h"
 #include "core/launch.h"
 #include "core/memory.h"
@@ -99,7 +100,8 @@ class Device {
   /// Queues of the caller's own, besides the default ones.
   virtual Result<std::unique_ptr<Queue>> create_queue(const QueueOptions& options) = 0;
 
-  /// The default queue of the kind, made at first use. Lives as long as the device.
+  /// The default queue of the kind, made at first use. Lives as long as the device; once that is
+  /// closed, it refuses what it is given (Unavailable).
   virtual Result<Queue*> default_queue(QueueKind kind) = 0;
 
   /// Waits until all that was submitted to any queue of this device has finished.
@@ -120,6 +122,8 @@ class Device {
   /// What the checks that the device was opened with have found so far, on all devices of its
   /// machine. Unavailable if it was opened without any.
   virtual Result<verify::FindingLog> findings();
+  /// Expires when the device is destroyed: for those who keep a pointer to it.
+  std::weak_ptr<const void> lifetime() const { return lifetime_; }
   /// Who wants to know what the host does, or nullptr.
   virtual verify::HostObserver* host_observer() { return nullptr; }
 
@@ -163,9 +167,8 @@ class Device {
 
  private:
   void note(const MemoryView& memory, uint64_t bytes, MemoryAccess access, std::string_view call);
-};
 
-/// The bytes of a file, or NotFound.
-Result<std::vector<std::byte>> read_file(const std::filesystem::path& path);
+  std::shared_ptr<const void> lifetime_ = std::make_shared<char>();
+};
 
 }  // namespace doppel

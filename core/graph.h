@@ -257,6 +257,8 @@ class GraphExec {
  private:
   friend class Graph;
   explicit GraphExec(std::shared_ptr<graph::Replay> replay);
+  /// InvalidArgument if it has been moved from.
+  Result<> check() const;
   Result<> set_value(GraphNode node, size_t index, std::span<const std::byte> bytes);
   Result<> set_variable(uint64_t graph, uint32_t variable, std::span<const std::byte> bytes);
 

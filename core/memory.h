@@ -70,6 +70,13 @@ struct MemoryView {
   const AllocationState* allocation = nullptr;
 };
 
+/// No transfer is longer, bytes: there is no memory of that size.
+inline constexpr uint64_t kMaxTransferBytes = uint64_t{1} << 40;
+
+/// InvalidArgument if the view is empty, OutOfRange if it is not within its allocation, or longer
+/// than kMaxTransferBytes. `what` it is, for the message: "source".
+Result<> check_view(const MemoryView& view, std::string_view what);
+
 class Allocation {
  public:
   Allocation() = default;

@@ -75,6 +75,11 @@ Result<> Queue::submit(Submission submission) {
 Result<> submit_together(std::vector<QueuedSubmission> submissions) {
   // One order for all threads, so that none holds what another waits for.
   std::ranges::sort(submissions, std::less<>(), &QueuedSubmission::queue);
+  const auto twice = std::ranges::adjacent_find(submissions, {}, &QueuedSubmission::queue);
+  if (twice != submissions.end() || (!submissions.empty() && !submissions.front().queue)) {
+    return error(StatusCode::InvalidArgument,
+                 "Submissions that are made together are for different queues, one each.");
+  }
   std::vector<std::unique_ptr<QueueReservation>> reservations;
   for (QueuedSubmission& next : submissions) {
     DOPPEL_ASSIGN(auto reservation, next.queue->reserve(std::move(next.submission)));

@@ -121,6 +121,9 @@ class Queue {
   /// several queues must make them in the order that submit_together() makes them.
   virtual Result<std::unique_ptr<QueueReservation>> reserve(Submission submission) = 0;
 
+  /// Expires when the queue is destroyed: for those who keep a pointer to it.
+  std::weak_ptr<const void> lifetime() const { return lifetime_; }
+
   /// The longest stream that a submission can have, dwords.
   virtual uint64_t max_stream() const = 0;
 
@@ -138,6 +141,9 @@ class Queue {
 
  protected:
   Queue() = default;
+
+ private:
+  std::shared_ptr<const void> lifetime_ = std::make_shared<char>();
 };
 
 struct QueuedSubmission {
@@ -145,7 +151,8 @@ struct QueuedSubmission {
   Submission submission;
 };
 
-/// Publishes to several queues, each of them once: to all, or to none and says why. Work that waits
+/// Publishes to several queues, each of them once (else InvalidArgument): to all, or to none and
+/// says why. Work that waits
 /// for itself across queues needs this, also so that two such submissions meet in the same order on
 /// every queue.
 Result<> submit_together(std::vector<QueuedSubmission> submissions);

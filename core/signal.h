@@ -76,7 +76,9 @@ class Signal {
   void set(int64_t value);
 
   /// Returns once the value satisfies the condition. Timeout and Deadlock name the signal, the
-  /// wanted and the actual value; DeviceFault carries the driver's report if a queue has stopped.
+  /// wanted and the actual value; Deadlock is said of an emulated device alone, at once in a
+  /// program with one thread, and when the time is up if other threads could still act; DeviceFault
+  /// carries the driver's report if a queue has stopped.
   Result<> wait(int64_t wanted, const WaitOptions& options = {}) const;
 
   /// GPU counter ticks that timestamp commands stored; convert with Device::clock_fit().

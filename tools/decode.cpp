@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files.h"
 #include "core/target.h"
 #include "tools/commands.h"
 #include "tools/language_option.h"

@@ -1,5 +1,6 @@
 // doppel disasm: machine code as LLVM writes it, of a code object's kernels or of words given.
 #include <fmt/format.h>
+#include <charconv>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/code_object.h"
+#include "core/files.h"
 #include "emulator/isa/disassembler.h"
 #include "tools/commands.h"
 #include "tools/vectors/zstd_file.h"
@@ -44,7 +46,7 @@ void print_code(GfxFamily family, std::span<const uint32_t> code, uint64_t begin
 }
 
 Result<> print_object(const DisasmOptions& options) {
-  DOPPEL_ASSIGN(const auto file, vectors::read_file(options.file));
+  DOPPEL_ASSIGN(const auto file, read_file(options.file));
   DOPPEL_ASSIGN(const auto object, CodeObject::parse(file));
   std::vector<std::byte> image(object.image_bytes());
   DOPPEL_TRY(object.write_image(0, image));
@@ -65,12 +67,16 @@ Result<> print_words(const DisasmOptions& options) {
   DOPPEL_ASSIGN(const Target* target, find_target(options.target));
   std::vector<uint32_t> code;
   for (const std::string& word : options.words) {
-    char* end = nullptr;
-    code.push_back(static_cast<uint32_t>(std::strtoul(word.c_str(), &end, 16)));
-    if (*end != '\0' || word.empty()) {
+    const std::string_view digits =
+        word.starts_with("0x") ? std::string_view(word).substr(2) : std::string_view(word);
+    uint32_t value = 0;
+    const char* end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, value, 16);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) {
       return error(StatusCode::InvalidArgument,
-                   fmt::format("A word is a hexadecimal number ({}).", word));
+                   fmt::format("A word is a hexadecimal number of 32 bits ({}).", word));
     }
+    code.push_back(value);
   }
   print_code(target->family, code, 0, options.wave_size);
   return {};

@@ -83,6 +83,7 @@ Result<> prepare(const RunOptions& options) {
   DOPPEL_ASSIGN(const std::string library, find_library("libdoppel_preload.so"));
   DOPPEL_TRY(set_output("DOPPEL_TRACE", options.trace));
   DOPPEL_TRY(set_output("DOPPEL_SUMMARY", options.summary));
+  DOPPEL_TRY(set_output("DOPPEL_ISA_COVERAGE", options.coverage_path));
   DOPPEL_TRY(set_output(report::kReportVariable, options.report.page));
   DOPPEL_TRY(set_output(report::kTimelineVariable, options.report.timeline));
   DOPPEL_TRY(set_checks(options));
@@ -90,10 +91,6 @@ Result<> prepare(const RunOptions& options) {
   preload(library);
   setenv("DOPPEL_GPU", gpu.c_str(), 1);
   setenv("DOPPEL_ROOT", directory.c_str(), 1);
-  if (!options.coverage_path.empty()) {
-    // The program may change its directory.
-    setenv("DOPPEL_ISA_COVERAGE", std::filesystem::absolute(options.coverage_path).c_str(), 1);
-  }
   return {};
 }
 

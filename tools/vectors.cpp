@@ -177,6 +177,10 @@ int run_vectors(const VectorsOptions& options) {
                target);
   }
   fmt::print("{} passed, {} failed\n", replayer.passed(), replayer.failed());
+  if (replayer.passed() + replayer.failed() == 0) {
+    fmt::print(stderr, "doppel vectors: The files hold no cases.\n");
+    return 2;
+  }
   return replayer.failed() == 0 ? 0 : 1;
 }
 

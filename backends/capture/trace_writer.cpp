@@ -1,5 +1,7 @@
 #include "backends/capture/trace_writer.h"
 
+#include "core/own_thread.h"
+
 #include <ostream>
 #include <utility>
 
@@ -63,6 +65,7 @@ Result<> TraceWriter::flush() {
 }
 
 void TraceWriter::pack_chunks(const std::stop_token& stop) {
+  const OwnThread own;
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return packing_; })) {
     lock.unlock();

@@ -34,6 +34,7 @@ class ForwardingKernel : public KernelAbi {
   Result<RenderNodeInfo> render_node_info(int fd) override { return kernel_->render_node_info(fd); }
   void advance_queue(const QueueAdvance& advance) override { kernel_->advance_queue(advance); }
   Relax relax() override { return kernel_->relax(); }
+  bool others_may_act() override { return kernel_->others_may_act(); }
   bool host_goes_on() override { return kernel_->host_goes_on(); }
   std::string stall_report() override { return kernel_->stall_report(); }
   std::string fault_report() override { return kernel_->fault_report(); }

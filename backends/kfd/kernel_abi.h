@@ -91,6 +91,9 @@ class KernelAbi : public Clock {
   /// schedule has a slow host: others have gone on first, and it has to look again.
   virtual bool host_goes_on() { return true; }
 
+  /// After Relax::Stalled: whether another thread of the program may set the device going again.
+  virtual bool others_may_act() { return false; }
+
   /// After Relax::Stalled: who waits for what, one line per link. Empty if the binding can't tell.
   virtual std::string stall_report() = 0;
 

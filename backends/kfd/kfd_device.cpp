@@ -140,7 +140,7 @@ Result<Allocation> KfdDevice::allocate(uint64_t bytes, const AllocationOptions& 
 
 Result<const KfdAllocation*> KfdDevice::own_kind(const MemoryView& memory) const {
   const auto* state = dynamic_cast<const KfdAllocation*>(memory.allocation);
-  if (state != nullptr) return state;
+  if (state != nullptr && state->is_of(core_->process->driver())) return state;
   return error(StatusCode::InvalidArgument,
                "The allocation is empty, or not of the process that the device belongs to.");
 }
@@ -217,8 +217,11 @@ Result<> KfdDevice::close_within(const WaitOptions& drain) {
   Result<> result = synchronize(drain);
   if (!open_.exchange(false)) return {};
   {
+    // Others may hold pointers to them, which refuse what they are given from now on.
     const std::scoped_lock lock(queues_mutex_);
-    default_queues_.clear();
+    for (auto& [kind, queue] : default_queues_) {
+      if (queue) (void)queue->close();
+    }
   }
   host_flush_.reset();
   const Result<> forgotten = core_->process->device_closed();

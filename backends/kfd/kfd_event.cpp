@@ -22,8 +22,8 @@ std::string memory_exception_text(const kfd_hsa_memory_exception_data& data) {
       fmt::format("GPU {} faults at address {:#x} ({}).", data.gpu_id, data.va, cause);
   if (const std::string_view service = describe_hidden_guard(data.va); !service.empty()) {
     text += fmt::format(
-        " The kernel uses the argument ({}), a service that this runtime does not "
-        "offer.",
+        " A kernel that uses the hidden argument {} faults there: this runtime does not offer that "
+        "service.",
         service);
   }
   return text;

@@ -61,6 +61,10 @@ void keep_first(Result<>& first, Result<> next) {
 
 }  // namespace
 
+bool KfdAllocation::is_of(const KfdDriver& driver) const {
+  return memory_->driver_.get() == &driver;
+}
+
 KfdAllocation::~KfdAllocation() {
   if (handle_ != 0 || reserved_ != nullptr) (void)memory_->free(*this);
 }

@@ -42,6 +42,8 @@ class KfdAllocation final : public AllocationState {
   Result<> release() override;
 
   uint64_t handle() const { return handle_; }
+  /// Whether it was made through this driver.
+  bool is_of(const KfdDriver& driver) const;
 
  private:
   friend class KfdMemory;

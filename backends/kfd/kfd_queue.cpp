@@ -29,6 +29,11 @@ uint32_t driver_type(QueueKind kind) {
 }
 
 Result<> check(const QueueOptions& options) {
+  if (options.kind != QueueKind::Pm4 && options.kind != QueueKind::Aql &&
+      options.kind != QueueKind::Sdma) {
+    return invalid(
+        fmt::format("There is no such kind of queue ({}).", static_cast<unsigned>(options.kind)));
+  }
   const uint32_t bytes = options.ring_bytes;
   if (bytes < kMinRingBytes || bytes > kMaxRingBytes || (bytes & (bytes - 1)) != 0) {
     return invalid(fmt::format("The ring's size ({} bytes) is no power of two from {} to {}.",
@@ -131,7 +136,9 @@ uint64_t KfdQueue::read_pointer() const {
 }
 
 uint64_t KfdQueue::retired() {
-  return timeline_base_.load(std::memory_order_acquire) + timeline_count();
+  // The base first: restart_timeline() stores it last.
+  const uint64_t base = timeline_base_.load(std::memory_order_acquire);
+  return base + timeline_count();
 }
 
 void KfdQueue::retire() {

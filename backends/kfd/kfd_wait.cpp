@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,29 @@ uint64_t saturating_add(uint64_t left, uint64_t right) {
   return left > std::numeric_limits<uint64_t>::max() - right ? std::numeric_limits<uint64_t>::max()
                                                              : left + right;
 }
+
+/// How long a device on which nothing runs is looked at again, because other threads of the program
+/// may submit work or set signals: as long as the wait may last, on the machine's clock, as virtual
+/// time stands still.
+class Patience {
+ public:
+  explicit Patience(std::chrono::nanoseconds limit) : limit_(limit) {}
+
+  /// True after a moment, if there are such threads and the time is not up.
+  bool may_act(KernelAbi& kernel) {
+    if (!kernel.others_may_act()) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (stalled_since_ == decltype(stalled_since_){}) stalled_since_ = now;
+    if (now - stalled_since_ >= limit_) return false;
+    std::this_thread::sleep_for(kMoment);
+    return true;
+  }
+
+ private:
+  static constexpr auto kMoment = std::chrono::microseconds(200);
+  const std::chrono::nanoseconds limit_;
+  std::chrono::steady_clock::time_point stalled_since_;  // epoch: not yet
+};
 
 }  // namespace
 
@@ -67,6 +91,7 @@ Result<> Waiter::wait(const std::function<bool()>& ready,
   bool faulted = !events_.exceptions().empty();
   uint64_t deadline = saturating_add(start, faulted ? std::min(limit, kLaterFaultGraceNs) : limit);
   const uint64_t spin_end = saturating_add(start, kSpinNs);
+  Patience others(std::chrono::nanoseconds{static_cast<int64_t>(limit)});
   while (true) {
     DOPPEL_TRY(serve());
     const Relax relax = kernel.relax();
@@ -75,6 +100,7 @@ Result<> Waiter::wait(const std::function<bool()>& ready,
       DOPPEL_TRY(serve());
       if (ended()) return {};
       if (kernel.relax() == Relax::Again) continue;  // a service has set the device going again
+      if (others.may_act(kernel)) continue;
       DOPPEL_ASSIGN(const std::string faults, fault_text());
       if (ended()) return {};
       if (!faults.empty()) {

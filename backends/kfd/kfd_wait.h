@@ -2,8 +2,9 @@
 // sleeps in WAIT_EVENTS, and ends with a value, a fault, a deadlock report or a timeout.
 //
 // While waiting it lets registered services run: queues whose firmware asks the host for something
-// (scratch memory). Safe to use from several threads; in the deterministic simulation one host
-// thread drives the device, and Stalled means that no other will change anything.
+// (scratch memory). Safe to use from several threads. In the simulation a device on which nothing
+// runs is a deadlock at once if the program has no other thread, and when the wait's time is up if
+// it has.
 #pragma once
 
 #include <chrono>

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -157,11 +158,16 @@ Result<MachineProfile> parse_machine(std::string_view specification) {
   } else {
     DOPPEL_ASSIGN(settings.gpu, find_device_profile(model));
   }
-  rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+  std::set<std::string_view> seen;
+  for (size_t at = comma; at != std::string_view::npos;) {
+    const size_t next = rest.find(',', at + 1);
+    const std::string_view part = rest.substr(at + 1, next - at - 1);
+    at = next;
     const size_t equals = part.find('=');
+    if (!seen.insert(part.substr(0, equals)).second) {
+      return error(StatusCode::InvalidArgument,
+                   fmt::format("The GPU specification sets the same twice ({}).", part));
+    }
     if (equals == std::string_view::npos)
       return error(StatusCode::InvalidArgument,
                    fmt::format("A setting of the GPU specification lacks its value ({}).", part));

@@ -1,5 +1,7 @@
 #include "backends/mock/persona.h"
 
+#include "core/files.h"
+
 #include <libdrm/amdgpu_drm.h>
 
 #include <algorithm>
@@ -291,12 +293,7 @@ Result<MachineProfile> emulate(Persona persona) {
 }
 
 Result<MachineProfile> load_persona(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return error(StatusCode::NotFound,
-                 fmt::format("The machine profile can't be read ({}).", path));
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  DOPPEL_ASSIGN(const std::string text, read_text_file(path));
   DOPPEL_ASSIGN(Persona persona, parse_persona(text));
   return emulate(std::move(persona));
 }

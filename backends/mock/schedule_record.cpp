@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/files.h"
 
 namespace doppel {
 namespace {
@@ -66,9 +68,7 @@ Result<ScheduleRecord> ScheduleRecord::parse(std::string_view text) {
 }
 
 Result<ScheduleRecord> ScheduleRecord::load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) return error(StatusCode::System, fmt::format("{} can't be read.", path));
+  DOPPEL_ASSIGN(const std::string text, read_text_file(path));
   return parse(text);
 }
 

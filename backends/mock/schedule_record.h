@@ -31,7 +31,7 @@ struct ScheduleRecord {
   std::string to_json() const;
   /// InvalidArgument, with what is wrong.
   static Result<ScheduleRecord> parse(std::string_view json);
-  /// System with the reason if the file can't be read or written.
+  /// As read_text_file(), and as parse(). save(): System if the file can't be written.
   static Result<ScheduleRecord> load(const std::string& path);
   Result<> save(const std::string& path) const;
 };

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -14,6 +16,7 @@
 #include "backends/mock/raw_system.h"
 #include "backends/mock/stepping_progress.h"
 #include "backends/mock/virtual_topology.h"
+#include "core/own_thread.h"
 
 namespace doppel::mock {
 namespace {
@@ -178,6 +181,13 @@ Result<kfd::RenderNodeInfo> VirtualKernel::render_node_info(int fd) {
 kfd::Relax VirtualKernel::relax() {
   std::lock_guard hold(progress_->lock());
   return machine_.simulator().step() ? kfd::Relax::Again : kfd::Relax::Stalled;
+}
+
+bool VirtualKernel::others_may_act() {
+  std::error_code failed;
+  const std::filesystem::directory_iterator threads("/proc/self/task", failed);
+  if (failed) return false;
+  return std::distance(begin(threads), end(threads)) > int64_t{1} + OwnThread::count();
 }
 
 bool VirtualKernel::host_goes_on() {

@@ -70,6 +70,7 @@ class VirtualKernel final : public kfd::KernelAbi, private RenderNodes {
   Result<kfd::RenderNodeInfo> render_node_info(int fd) override;
   kfd::Relax relax() override;
   bool host_goes_on() override;
+  bool others_may_act() override;
   std::string stall_report() override;
   std::string fault_report() override;
   /// The checkers, or nullptr. Used like machine().

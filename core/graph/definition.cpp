@@ -80,10 +80,7 @@ Result<> check_kernel(const std::string& who, const KernelWork& work) {
 }
 
 Result<> check_range(const std::string& who, std::string_view role, const MemoryView& view) {
-  if (view.gpu_address == 0 || view.size == 0) {
-    return error(StatusCode::InvalidArgument,
-                 fmt::format("{}: The {} is empty: freed, moved from or never made.", who, role));
-  }
+  if (auto whole = check_view(view, role); !whole) return prefixed(who, whole.error());
   return {};
 }
 

@@ -66,8 +66,14 @@ Graph::Graph() : definition_(std::make_unique<Definition>()) {
   definition_->id = next_graph_id();
 }
 Graph::~Graph() = default;
-Graph::Graph(Graph&&) noexcept = default;
-Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::Graph(Graph&& other) noexcept : Graph() {
+  std::swap(definition_, other.definition_);
+}
+Graph& Graph::operator=(Graph&& other) noexcept {
+  Graph empty;
+  definition_ = std::exchange(other.definition_, std::move(empty.definition_));
+  return *this;
+}
 
 uint64_t Graph::id() const {
   return definition_->id;
@@ -179,43 +185,59 @@ GraphExec::~GraphExec() {
 }
 
 Result<> GraphExec::set_buffer(GraphNode node, size_t index, const MemoryView& view) {
+  DOPPEL_TRY(check());
   return replay_->set_buffer(node, index, view);
 }
 
 Result<> GraphExec::set_value(GraphNode node, size_t index, std::span<const std::byte> bytes) {
+  DOPPEL_TRY(check());
   return replay_->set_value(node, index, bytes);
 }
 
 Result<> GraphExec::set_variable(uint64_t graph, uint32_t variable,
                                  std::span<const std::byte> bytes) {
+  DOPPEL_TRY(check());
   return replay_->set_variable(graph, variable, bytes);
 }
 
 Result<> GraphExec::set_dims(GraphNode node, Dim3 grid, Dim3 workgroup) {
+  DOPPEL_TRY(check());
   return replay_->set_dims(node, LaunchDims::from(grid, workgroup));
 }
 
 Result<> GraphExec::set_dims(GraphNode node, WorkItems grid, Dim3 workgroup) {
+  DOPPEL_TRY(check());
   return replay_->set_dims(node, LaunchDims::from(grid, workgroup));
 }
 
 Result<> GraphExec::set_pattern(GraphNode node, uint32_t pattern) {
+  DOPPEL_TRY(check());
   return replay_->set_pattern(node, pattern);
 }
 
+Result<> GraphExec::check() const {
+  if (replay_) return {};
+  return error(StatusCode::InvalidArgument, "The GraphExec has been moved from.");
+}
+
 GraphLaunch GraphExec::launch(const GraphLaunchOptions& options) {
+  if (const auto whole = check(); !whole)
+    return GraphLaunch(nullptr, std::unexpected(whole.error()));
   return GraphLaunch(replay_, replay_->launch(options));
 }
 
 GraphExecutor GraphExec::executor() const {
+  if (!replay_) return GraphExecutor::Auto;
   return replay_->executor_kind();
 }
 
 Result<std::vector<GraphNodeProfile>> GraphExec::profile() const {
+  DOPPEL_TRY(check());
   return replay_->profile();
 }
 
 std::vector<GraphStream> GraphExec::commands() const {
+  if (!replay_) return {};
   return replay_->commands();
 }
 

@@ -33,6 +33,13 @@ Result<std::shared_ptr<Replay>> Replay::make(const Definition& definition,
   if (definition.error) return std::unexpected(*definition.error);
   if (definition.nodes.empty()) return invalid("The graph is empty: it has no nodes to run.");
   std::shared_ptr<Replay> replay(new Replay(definition, options));
+  for (const Device* device : devices) {
+    if (device == nullptr) return invalid("One of the devices to instantiate for is none.");
+    replay->lifetimes_.push_back(device->lifetime());
+  }
+  for (const Queue* queue : options.queues) {
+    if (queue != nullptr) replay->lifetimes_.push_back(queue->lifetime());
+  }
   DOPPEL_TRY(replay->check_nodes(devices));
   DOPPEL_TRY(replay->bind_variables());
   DOPPEL_TRY(replay->choose_executor(devices));
@@ -267,6 +274,7 @@ Result<uint64_t> Replay::launch(const GraphLaunchOptions& options) {
     return std::unexpected(why);
   }
   DOPPEL_TRY(check_alive());
+  DOPPEL_TRY(check_signals(options));
   DOPPEL_TRY(check_variables());
   DOPPEL_TRY(apply_changes());
   DOPPEL_TRY(executor_->submit(options));
@@ -283,7 +291,16 @@ Result<> Replay::wait(uint64_t launch, const WaitOptions& options) const {
   return result;
 }
 
+Result<> Replay::check_signals(const GraphLaunchOptions& options) {
+  if ((!options.wait || *options.wait) && (!options.signal || *options.signal)) return {};
+  return invalid("A signal of the launch is empty: moved from or never made.");
+}
+
 Result<> Replay::check_alive() const {
+  if (std::ranges::any_of(lifetimes_, [](const auto& each) { return each.expired(); })) {
+    return error(StatusCode::Unavailable,
+                 "A device of the graph, or a queue that it was given, has been destroyed.");
+  }
   const std::scoped_lock lock(fault_mutex_);
   return fault_ ? Result<>(std::unexpected(*fault_)) : Result<>();
 }

@@ -78,6 +78,7 @@ class Replay {
   /// Remembers the first error for the next launch; passes it on.
   Result<> refuse(Result<> result);
 
+  static Result<> check_signals(const GraphLaunchOptions& options);
   Result<> check_alive() const;
   Result<> check_variables() const;
   Result<> apply_changes();
@@ -93,6 +94,8 @@ class Replay {
   std::vector<NodeId> changed_, rebound_;      // since the last launch, in order of change
   std::vector<bool> is_changed_, is_rebound_;  // by node
   std::optional<Status> refused_;
+
+  std::vector<std::weak_ptr<const void>> lifetimes_;  // of its devices, and queues it was given
 
   mutable std::mutex fault_mutex_;
   mutable std::optional<Status> fault_;  // the first DeviceFault that a wait met

@@ -24,9 +24,9 @@ class Coverage;
 
 namespace doppel::emu {
 
-/// Wave-instructions that a dispatch may execute: a minute or two of one core, so that a kernel
+/// Wave-instructions that a dispatch may execute: half a minute of one core, so that a kernel
 /// that never ends is a fault within a test's patience.
-inline constexpr uint64_t kDefaultInstructionBudget = uint64_t{1} << 33;
+inline constexpr uint64_t kDefaultInstructionBudget = uint64_t{1} << 31;
 
 struct DispatcherOptions {
   uint64_t instruction_budget = kDefaultInstructionBudget;

@@ -1,5 +1,7 @@
 #include "emulator/dispatch/worker_pool.h"
 
+#include "core/own_thread.h"
+
 namespace doppel::emu {
 
 WorkerPool::~WorkerPool() {
@@ -28,6 +30,7 @@ void WorkerPool::run(uint32_t count, const std::function<void(uint32_t)>& task) 
 }
 
 void WorkerPool::serve(uint32_t index, uint32_t seen) {
+  const OwnThread own;
   for (;;) {
     round_.wait(seen, std::memory_order_acquire);
     seen = round_.load(std::memory_order_acquire);

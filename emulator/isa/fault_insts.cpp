@@ -11,7 +11,39 @@ using emu::Wave;
 
 namespace {
 
+/// Encodings that no compute kernel without images has: bits 31:26, or 31:24, of the first dword
+/// (RDNA 2 and RDNA 3 ISA guides, "microcode formats").
+struct GraphicsEncoding {
+  GfxFamily family;
+  uint32_t bits, shift;
+  std::string_view name;
+};
+constexpr GraphicsEncoding kGraphicsEncodings[] = {
+    {GfxFamily::Gfx10_3, 0x3c, 26, "an image instruction (MIMG)"},
+    {GfxFamily::Gfx10_3, 0x3e, 26, "an export (EXP)"},
+    {GfxFamily::Gfx10_3, 0x32, 26, "a parameter interpolation (VINTRP)"},
+    {GfxFamily::Gfx11, 0x3c, 26, "an image instruction (MIMG)"},
+    {GfxFamily::Gfx11, 0x3e, 26, "an export (EXP)"},
+    {GfxFamily::Gfx11, 0xce, 24, "a load of parameters or from LDS (LDSDIR)"},
+};
+
+const Inst* raise_graphics(Wave& wave, const Inst* inst, const GraphicsEncoding& encoding) {
+  emu::Fault fault;
+  fault.kind = emu::FaultKind::UnsupportedInstruction;
+  fault.message =
+      fmt::format("The instruction is {}, which the emulator does not carry out (dword {:#010x}).",
+                  encoding.name, inst->literal);
+  return wave.raise(inst, std::move(fault));
+}
+
 const Inst* raise_illegal(Wave& wave, const Inst* inst) {
+  const GfxFamily family =
+      wave.target->family == GfxFamily::Gfx11_5 ? GfxFamily::Gfx11 : wave.target->family;
+  for (const GraphicsEncoding& encoding : kGraphicsEncodings) {
+    if (encoding.family == family && inst->literal >> encoding.shift == encoding.bits) {
+      return raise_graphics(wave, inst, encoding);
+    }
+  }
   emu::Fault fault;
   fault.kind = emu::FaultKind::IllegalInstruction;
   fault.message = fmt::format("The instruction does not decode on {} (dword {:#010x}).",
@@ -57,6 +89,14 @@ const Inst* raise_bad_source(Wave& wave, const Inst* inst) {
   emu::Fault fault;
   fault.kind = emu::FaultKind::UnsupportedInstruction;
   fault.message = "The instruction has a source operand that is not modelled.";
+  return wave.raise(inst, std::move(fault));
+}
+
+const Inst* raise_bad_modifier(Wave& wave, const Inst* inst) {
+  emu::Fault fault;
+  fault.kind = emu::FaultKind::UnsupportedInstruction;
+  const char* name = inst->flags & kGds ? "GDS" : "TFE";
+  fault.message = fmt::format("The instruction has a modifier that is not modelled ({}).", name);
   return wave.raise(inst, std::move(fault));
 }
 

@@ -8,7 +8,7 @@
 
 namespace doppel::isa {
 
-/// An Inst that faults: `word` is no instruction of the target.
+/// An Inst that faults: `word` is no instruction of the target, or one of its graphics encodings.
 void lower_illegal(uint64_t pc, uint32_t word, Inst& inst);
 /// An Inst that faults: the address cannot be fetched.
 void lower_unfetchable(uint64_t pc, Inst& inst);
@@ -22,5 +22,7 @@ const Inst* behind_link(emu::Wave& wave, const Inst* link);
 const Inst* raise_vgpr_limit(emu::Wave& wave, const Inst* inst);  // literal: the highest VGPR
 const Inst* raise_sgpr_limit(emu::Wave& wave, const Inst* inst);
 const Inst* raise_bad_source(emu::Wave& wave, const Inst* inst);
+/// GDS or TFE, which decode and are not carried out.
+const Inst* raise_bad_modifier(emu::Wave& wave, const Inst* inst);
 
 }  // namespace doppel::isa

@@ -103,8 +103,6 @@ struct alignas(64) Inst {
 
 enum MemoryFlags : uint16_t {
   kGlc = 1,
-  kSlc = 2,
-  kDlc = 4,
   kTfe = 8,
   kIdxen = 16,
   kOffen = 32,

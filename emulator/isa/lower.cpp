@@ -131,6 +131,8 @@ void Lowering::check_registers() {
     inst_.handler = &raise_sgpr_limit;
   } else if (unsupported_source_) {
     inst_.handler = &raise_bad_source;
+  } else if ((inst_.flags & (kGds | kTfe)) != 0) {
+    inst_.handler = &raise_bad_modifier;
   }
 }
 

@@ -22,9 +22,8 @@ void Lowering::lower_smem() {
 }
 
 void Lowering::set_cache_flags() {
-  constexpr std::array<std::pair<Field, uint16_t>, 8> kFlags = {{{Field::Glc, kGlc},
-                                                                 {Field::Slc, kSlc},
-                                                                 {Field::Dlc, kDlc},
+  // SLC and DLC are hints for caches that are not there.
+  constexpr std::array<std::pair<Field, uint16_t>, 6> kFlags = {{{Field::Glc, kGlc},
                                                                  {Field::Tfe, kTfe},
                                                                  {Field::Idxen, kIdxen},
                                                                  {Field::Offen, kOffen},

@@ -29,6 +29,7 @@ function(doppel_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                             $<INSTALL_INTERFACE:include/doppel>)
+  target_compile_features(${name} PUBLIC cxx_std_23)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS}
                                 PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:doppel_options>)
   if(ARG_COMPILE_FAST)

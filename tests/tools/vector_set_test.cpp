@@ -74,7 +74,7 @@ TEST_F(VectorSetTest, FindsCasesAndKernelsBelowAFolder) {
 
 TEST_F(VectorSetTest, SaysWhatIsWrong) {
   EXPECT_EQ(load_vector_sets(folder_).error().code(), StatusCode::NotFound);
-  EXPECT_EQ(load_vector_sets(folder_ / "absent.bin").error().code(), StatusCode::Unavailable);
+  EXPECT_EQ(load_vector_sets(folder_ / "absent.bin").error().code(), StatusCode::NotFound);
 
   auto packed = pack(build_record({}));
   packed.resize(packed.size() - 3);

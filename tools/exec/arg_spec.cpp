@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/device.h"
+#include "core/files.h"
 
 namespace doppel::exec {
 namespace {
@@ -240,6 +241,19 @@ size_t bytes_of(ElementType type) {
   return std::ranges::find(kTypes, type, &TypeRow::type)->bytes;
 }
 
+namespace {
+
+/// As much of a file as its argument takes.
+Result<uint64_t> bytes_wanted(std::span<const std::string_view> parts, std::string_view whole) {
+  constexpr std::string_view kBytes = "bytes=";
+  for (std::string_view part : parts) {
+    if (part.starts_with(kBytes)) return parse_bytes(part.substr(kBytes.size()), whole);
+  }
+  return kMaxFileBytes + 1;
+}
+
+}  // namespace
+
 Result<ArgSpec> parse_arg(std::string_view text) {
   const auto parts = split(text);
   const std::string_view kind = parts[0];
@@ -250,7 +264,8 @@ Result<ArgSpec> parse_arg(std::string_view text) {
       DOPPEL_ASSIGN(const uint64_t bytes, parse_bytes(parts[1], text));
       buffer.content.resize(bytes);
     } else {
-      DOPPEL_ASSIGN(buffer.content, read_file(parts[1]));
+      DOPPEL_ASSIGN(const uint64_t limit, bytes_wanted(parts, text));
+      DOPPEL_ASSIGN(buffer.content, read_file(parts[1], limit));
     }
     for (size_t i = 2; i < parts.size(); ++i) DOPPEL_TRY(apply(buffer, parts[i], text));
     if (buffer.content.empty()) return bad(text, "is an empty file");

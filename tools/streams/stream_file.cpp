@@ -53,16 +53,4 @@ Result<std::vector<Segment>> parse_segments(std::span<const std::byte> bytes,
   return std::vector{std::move(segment)};
 }
 
-Result<std::vector<std::byte>> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) {
-    return error(StatusCode::NotFound, fmt::format("The file can't be opened ({}).", path));
-  }
-  std::vector<std::byte> bytes(static_cast<size_t>(file.tellg()));
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!file) return error(StatusCode::System, fmt::format("The file can't be read ({}).", path));
-  return bytes;
-}
-
 }  // namespace doppel::streams

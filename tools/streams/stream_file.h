@@ -33,7 +33,4 @@ struct Segment {
 Result<std::vector<Segment>> parse_segments(std::span<const std::byte> bytes,
                                             packets::Language language, AddressNames& names);
 
-/// The whole file; NotFound or System if it cannot be read.
-Result<std::vector<std::byte>> read_file(const std::string& path);
-
 }  // namespace doppel::streams

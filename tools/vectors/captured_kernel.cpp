@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/files.h"
 #include "tools/vectors/zstd_file.h"
 
 namespace doppel::vectors {

@@ -1,5 +1,7 @@
 #include "tools/vectors/zstd_file.h"
 
+#include "core/files.h"
+
 #include <fmt/format.h>
 #include <zstd.h>
 
@@ -46,24 +48,6 @@ Result<std::vector<std::byte>> unpack(const std::filesystem::path& path,
 }
 
 }  // namespace
-
-Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) {
-    return std::unexpected(
-        status_from_errno(errno, fmt::format("The file can't be opened ({}).", path.string())));
-  }
-  const std::streamoff size = file.tellg();
-  if (size < 0) {
-    return error(StatusCode::System, fmt::format("The file has no size ({}).", path.string()));
-  }
-  std::vector<std::byte> bytes(static_cast<size_t>(size));
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), size)) {
-    return error(StatusCode::System, fmt::format("The file can't be read ({}).", path.string()));
-  }
-  return bytes;
-}
 
 Result<std::vector<std::byte>> read_zstd_file(const std::filesystem::path& path) {
   DOPPEL_ASSIGN(auto bytes, read_file(path));

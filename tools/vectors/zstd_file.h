@@ -9,9 +9,6 @@
 
 namespace doppel::vectors {
 
-/// The file's bytes. NotFound or System if it can't be read.
-Result<std::vector<std::byte>> read_file(const std::filesystem::path& path);
-
 /// The file's bytes, unpacked if it begins with the Zstandard magic number (RFC 8878, 3.1.1).
 /// Malformed if a frame is damaged; OutOfRange if it unpacks to more than 1 GiB.
 Result<std::vector<std::byte>> read_zstd_file(const std::filesystem::path& path);

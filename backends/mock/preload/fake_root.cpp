@@ -1,5 +1,7 @@
 #include "backends/mock/preload/fake_root.h"
 
+#include "core/files.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -79,8 +81,7 @@ Result<> write_entry(const std::string& root, const std::string& path,
 }
 
 std::string host_modules() {
-  std::ifstream file("/proc/modules");
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_text_file("/proc/modules").value_or("");
 }
 
 /// sysfs, and what else makes a machine with the driver loaded.

@@ -227,7 +227,8 @@ TEST_F(KfdWaitTest, HiddenServiceIsNamed) {
     args.wait_result = KFD_IOC_WAIT_RESULT_COMPLETE;
     return 0;
   });
-  EXPECT_THAT(signal->wait(1).error().message(), HasSubstr("(hidden_hostcall_buffer)"));
+  EXPECT_THAT(signal->wait(1).error().message(),
+              HasSubstr("hidden argument hidden_hostcall_buffer"));
 }
 
 /// One queue's fault must not fail a wait that another queue still satisfies.

@@ -59,6 +59,9 @@ TEST(MachineProfile, ErrorsNameTheCulprit) {
   EXPECT_NE(message("mock:gfx1100,vram=99999999999999GiB").find("vram"), std::string::npos);
   EXPECT_NE(message("mock:gfx1100,speed=3").find("speed"), std::string::npos);
   EXPECT_NE(message("mock:gfx1100,cu").find("(cu)"), std::string::npos);
+  EXPECT_NE(message("mock:gfx1100,").find("lacks its value"), std::string::npos);
+  EXPECT_NE(message("mock:gfx1100,cu=2,,seed=1").find("lacks its value"), std::string::npos);
+  EXPECT_NE(message("mock:gfx1100,cu=2,cu=4").find("twice (cu=4)"), std::string::npos);
   EXPECT_NE(message("mock:gfx1100,bar=tiny").find("tiny"), std::string::npos);
   EXPECT_NE(message(""), "accepted");
   EXPECT_NE(message("mock:"), "accepted");

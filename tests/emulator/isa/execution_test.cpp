@@ -101,6 +101,28 @@ TEST_F(Execution, WordThatIsNoInstructionFaultsWhenReached) {
   EXPECT_THAT(fault().message, HasSubstr("0xffffffff"));
 }
 
+/// What decodes and is not carried out, and what graphics pipelines alone have.
+TEST_F(Execution, WhatIsNotModelledFaultsAndSaysSo) {
+  const struct {
+    std::array<uint32_t, 2> words;
+    const char* text;
+  } kCases[] = {
+      {{0xd8360000, 0x00000100}, "(GDS)"},   // ds_store_b32 v0, v1 gds
+      {{0xe0500000, 0x80a00100}, "(TFE)"},   // buffer_load_b32 v[1:2], v0, s[0:3], 0 idxen tfe
+      {{0xf0000f04, 0x00000000}, "(MIMG)"},  // image_load v[0:3], v[0:1], s[0:7] dmask:0xf dim:2D
+      {{0xf80000cf, 0x00000000}, "(EXP)"},   // exp pos0 v0, v0, v0, v0
+      {{0xce100001, kEndpgm}, "(LDSDIR)"},   // lds_direct_load v1
+  };
+  for (const auto& each : kCases) {
+    Machine fresh{0x10000, {.instruction_budget = 100'000}};
+    fresh.load({each.words[0], each.words[1], kEndpgm});
+    ASSERT_EQ(fresh.run(), DispatchState::Faulted) << each.text;
+    const Fault& what = fresh.dispatcher().fault();
+    EXPECT_EQ(what.kind, FaultKind::UnsupportedInstruction) << what.to_string();
+    EXPECT_THAT(what.message, HasSubstr(each.text));
+  }
+}
+
 TEST_F(Execution, EndlessLoopRunsIntoTheBudget) {
   machine.load({0xbfa0ffff});  // s_branch -1
   ASSERT_EQ(machine.run(), DispatchState::Faulted);

@@ -123,7 +123,7 @@ const Defect kLifetimes[] = {
      "",
      [](Lab& lab, bool mended) {
        MemoryView source = lab.x();
-       if (!mended) source.gpu_address = 0x10000;
+       if (!mended) source = {0x10000, source.size, nullptr};
        must(lab.gpu().sdma().copy(source, lab.y()).submit());
      }},
     {"KernelArgumentThatWasNotSet",
