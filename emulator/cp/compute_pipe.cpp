@@ -60,7 +60,10 @@ class ComputePipe::Slot final : public Block {
     pipe_.gpu_.counters.waves += after.waves - before.waves;
     pipe_.gpu_.counters.wave_instructions += after.wave_instructions - before.wave_instructions;
     if (finished()) ++pipe_.finished_;
-    if (Observer* observer = pipe_.gpu_.observer) observer->on_dispatch_step(*pipe_.queue_, tag_);
+    if (Observer* observer = pipe_.gpu_.observer) {
+      observer->on_dispatch_step(*pipe_.queue_, tag_);
+      if (state_ == DispatchState::Done) observer->on_dispatch_end(*pipe_.queue_, tag_, after);
+    }
     // One nanosecond a wave-instruction: the order of magnitude of one SIMD.
     const uint64_t ns = after.wave_instructions - before.wave_instructions;
     return finished() ? ns + kLaunchNs : std::max<uint64_t>(ns, 1);

@@ -69,6 +69,7 @@ struct Dispatcher::Impl {
       sum.workgroups += worker->counters.workgroups;
       sum.waves += worker->counters.waves;
       sum.wave_instructions += worker->executed;
+      sum.lds_out_of_range += worker->lds_out_of_range();
     }
     return sum;
   }

@@ -38,6 +38,7 @@ struct DispatchCounters {
   uint64_t workgroups = 0;
   uint64_t waves = 0;
   uint64_t wave_instructions = 0;
+  uint64_t lds_out_of_range = 0;  // LDS accesses, a lane each, beyond the workgroup's allocation
 };
 
 enum class DispatchState : uint8_t { Idle, Running, Done, Faulted };

@@ -25,6 +25,7 @@ void Worker::begin(const Launch& launch, uint32_t first_scratch_slot, const Cloc
   context_.clock = &clock;
   context_.log = launch.dispatch.log;
   context_.tlb = tlb_.data();
+  context_.lds_out_of_range = 0;
   tlb_.fill({});
   own_ = {};
   resident_.clear();

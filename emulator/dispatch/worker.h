@@ -82,6 +82,9 @@ class alignas(64) Worker {
   /// The lowest workgroup that has faulted.
   const Workgroup* faulted() const { return faulted_.get(); }
 
+  /// LDS accesses beyond the allocation since begin().
+  uint64_t lds_out_of_range() const { return context_.lds_out_of_range; }
+
   uint64_t executed = 0;
   DispatchCounters counters;
   std::vector<uint64_t> executed_per_row;  // empty: not counted

@@ -54,6 +54,7 @@ void LintChecker::add(RuleId rule, const emu::PacketEvent& event, std::string me
 
 void LintChecker::on_packet(const emu::PacketEvent& event) {
   if (!event.packet.ok()) return;  // it faults
+  queues_[event.queue.config.id].packet = deed_of(event);
   std::vector<packets::Problem> problems;
   packets::validate(event.packet, problems);
   packets::lint(event.packet, problems);
@@ -78,6 +79,44 @@ void LintChecker::check_registers(const emu::PacketEvent& event) {
         fmt::format("SET_SH_REG writes register 0x{:x}, which is no compute register of {}{}.",
                     offset, to_string(family), other_use(address, family)));
   }
+}
+
+emu::AccessLog* LintChecker::on_dispatch(const emu::QueueRef& queue, uint64_t tag,
+                                         const emu::Dispatch& dispatch) {
+  QueueState& state = queues_[queue.config.id];
+  Deed& run = state.runs[tag] = state.packet;
+  run.agent = Agent::Shader;
+  run.program = dispatch.program;
+  if (const auto known = kernels_.find(dispatch.program); known != kernels_.end()) {
+    run.kernel = known->second;
+  }
+  return nullptr;
+}
+
+void LintChecker::on_dispatch_end(const emu::QueueRef& queue, uint64_t tag,
+                                  const emu::DispatchCounters& counters) {
+  if (counters.lds_out_of_range == 0) return;
+  Finding finding;
+  finding.rule = RuleId::LdsOutOfBounds;
+  finding.culprits = {describe(queues_[queue.config.id].runs[tag], "misses its LDS", 0, false)};
+  finding.message = fmt::format(
+      "{} accesses of lanes lie beyond the LDS that the workgroup has: loads give 0, stores "
+      "vanish.",
+      counters.lds_out_of_range);
+  log_.add(std::move(finding));
+}
+
+void LintChecker::on_completion(const emu::QueueRef& queue, emu::CompletionKind, uint64_t tag,
+                                std::span<const emu::MemoryAccess>) {
+  queues_[queue.config.id].runs.erase(tag);
+}
+
+void LintChecker::on_queue_destroyed(const emu::QueueRef& queue) {
+  queues_.erase(queue.config.id);
+}
+
+void LintChecker::on_kernel_name(uint64_t entry, uint64_t, std::string name) {
+  kernels_[entry] = std::move(name);
 }
 
 void LintChecker::on_fault(const emu::QueueRef& queue, const emu::Fault& fault) {

@@ -16,6 +16,7 @@
 #include "emulator/block.h"
 #include "emulator/cp/packet_stream.h"
 #include "emulator/dispatch/dispatch.h"
+#include "emulator/dispatch/dispatcher.h"
 #include "emulator/fault.h"
 #include "emulator/gpu.h"
 #include "emulator/memory/access_log.h"
@@ -74,6 +75,9 @@ class Observer {
   }
   /// A slice of the dispatch has been executed.
   virtual void on_dispatch_step(const QueueRef&, uint64_t /*tag*/) {}
+  /// The dispatch has executed all of its workgroups; on_completion follows when its queue takes
+  /// note.
+  virtual void on_dispatch_end(const QueueRef&, uint64_t /*tag*/, const DispatchCounters&) {}
   /// The queue's current packet acts once all dispatches before it have completed.
   virtual void on_end_of_pipe_queued(const QueueRef&, uint64_t /*tag*/) {}
   /// A dispatch has ended, or an end-of-pipe event has been carried out, with these effects.

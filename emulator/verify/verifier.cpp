@@ -73,6 +73,10 @@ void Verifier::on_dispatch_step(const emu::QueueRef& queue, uint64_t tag) {
   look_at_rings();
   show([&](emu::Observer& observer) { observer.on_dispatch_step(queue, tag); });
 }
+void Verifier::on_dispatch_end(const emu::QueueRef& queue, uint64_t tag,
+                               const emu::DispatchCounters& counters) {
+  show([&](emu::Observer& observer) { observer.on_dispatch_end(queue, tag, counters); });
+}
 void Verifier::on_end_of_pipe_queued(const emu::QueueRef& queue, uint64_t tag) {
   look_at_rings();
   show([&](emu::Observer& observer) { observer.on_end_of_pipe_queued(queue, tag); });

@@ -41,6 +41,8 @@ class Verifier final : public emu::Observer, public HostObserver {
   emu::AccessLog* on_dispatch(const emu::QueueRef& queue, uint64_t tag,
                               const emu::Dispatch& dispatch) override;
   void on_dispatch_step(const emu::QueueRef& queue, uint64_t tag) override;
+  void on_dispatch_end(const emu::QueueRef& queue, uint64_t tag,
+                       const emu::DispatchCounters& counters) override;
   void on_end_of_pipe_queued(const emu::QueueRef& queue, uint64_t tag) override;
   void on_completion(const emu::QueueRef& queue, emu::CompletionKind kind, uint64_t tag,
                      std::span<const emu::MemoryAccess> accesses) override;

@@ -132,6 +132,10 @@ std::string to_text(const Outcome& outcome, bool annotate) {
   const Banks banks = banks_of(outcome.profile);
   text += fmt::format("lds           {} accesses, {} cycles, {} more by bank conflicts\n",
                       banks.accesses, banks.needed, banks.conflict);
+  if (outcome.lds_out_of_range != 0) {
+    text += fmt::format("              {} of them beyond the LDS of their workgroup\n",
+                        outcome.lds_out_of_range);
+  }
   if (annotate) text += print_sites(outcome);
   return text;
 }

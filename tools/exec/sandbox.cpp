@@ -35,6 +35,10 @@ class Attendant final : public emu::Observer, public emu::WaveProbe, public emu:
   emu::WaveProbe* on_probe(const emu::QueueRef&, uint64_t, const emu::Dispatch&) override {
     return this;
   }
+  void on_dispatch_end(const emu::QueueRef&, uint64_t,
+                       const emu::DispatchCounters& counters) override {
+    outcome_.lds_out_of_range = counters.lds_out_of_range;
+  }
   void before(const emu::Wave& wave, const isa::Inst& inst) override {
     if (debugger_.active()) debugger_.before(wave, inst);
     outcome_.profile.before(wave, inst);

@@ -58,6 +58,7 @@ struct Outcome {
   emu::AccessLog accesses;
   std::vector<BufferResult> buffers;
   std::vector<WatchResult> watches;
+  uint64_t lds_out_of_range = 0;  // accesses of lanes
   std::optional<Status> failure;  // the kernel's own: a fault, or it never ends
   uint32_t debugger_mistakes = 0;
 };

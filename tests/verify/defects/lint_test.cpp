@@ -36,6 +36,21 @@ uint32_t& register_in(Submission& submission, const packets::RegisterRow& row) {
 }
 
 const Defect kLint[] = {
+    {"KernelWithoutItsLds",
+     {LdsOutOfBounds},
+     {"DISPATCH_DIRECT", "kernel reduce_sum"},
+     "",
+     [](Lab& lab, bool mended) {
+       constexpr uint32_t kLdsSize = 0x1ff << 15;  // of COMPUTE_PGM_RSRC2
+       const Program reduce = lab.load(0, "reduce");
+       Queue& queue = *lab.gpu().default_queue(QueueKind::Pm4).value();
+       BareCommands compute(queue);
+       compute.exec(reduce.kernel("reduce_sum"), args(lab.x(), lab.y(), 256u), 1, 256);
+       Submission submission = compute.take();
+       if (!mended) register_in(submission, regs::COMPUTE_PGM_RSRC2) &= ~kLdsSize;
+       must(queue.submit(std::move(submission)));
+       lab.settle();
+     }},
     {"CountOneDwordTooLong",
      {BrokenPacket},
      {"(pm4, gpu 0), DISPATCH_DIRECT"},
