@@ -39,6 +39,7 @@ struct RunOptions {
   std::string coverage_path;
   std::string trace;
   std::string summary;
+  std::string faults;  // a file
   std::string checks;
   std::string suppressions;  // a file
   std::string findings;
@@ -57,6 +58,9 @@ std::string specification(const RunOptions& options) {
   std::string text = model_of(options.gpu);
   if (!options.count.empty()) text += ",count=" + options.count;
   if (!options.seed.empty()) text += ",seed=" + options.seed;
+  // The program may change its directory.
+  if (!options.faults.empty())
+    text += ",faults=" + std::filesystem::absolute(options.faults).string();
   return text;
 }
 
@@ -122,6 +126,10 @@ void add_run(CLI::App& app, int& status) {
                       "File for ioctls, mappings, packets and dispatches, one JSON object a line");
   command->add_option("--summary", options->summary,
                       "File for what the GPUs did, one JSON object for each process");
+  command->add_option(
+      "--faults", options->faults,
+      "Plan of what goes wrong, a fault a line, as in: ioctl AMDKFD_IOC_CREATE_QUEUE "
+      "2 ENOMEM; mmap 1 EACCES; interrupt 3 lost");
   command->add_option("--verify", options->checks,
                       "Checks to run beside the program: all, or names after commas (see doppel "
                       "rules); findings make a program fail with status 86");

@@ -102,6 +102,7 @@ struct DeviceProfile {
   kfd::QueueBufferSizes queue_buffers() const;
 };
 
+class FaultPlan;
 struct Persona;
 
 struct MachineProfile {
@@ -119,6 +120,7 @@ struct MachineProfile {
   uint64_t instruction_budget = emu::kDefaultInstructionBudget;  // wave-instructions per dispatch
   isa::Coverage* coverage = nullptr;  // counts what kernels execute; outlives the machine
   uint32_t kfd_minor_version = 14;
+  std::shared_ptr<const FaultPlan> faults = {};  // what goes wrong; nullptr: nothing
 };
 
 /// Names of the models that exist, in order: "gfx1030", "gfx1100", ...

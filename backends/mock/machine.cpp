@@ -113,6 +113,7 @@ void VirtualGpu::release_sdma(SdmaPool pool, uint32_t index) {
 
 Machine::Machine(MachineProfile profile)
     : profile_(std::move(profile)),
+      faults_(profile_.faults ? *profile_.faults : FaultPlan()),
       schedule_(make_schedule(profile_)),
       simulator_({.seed = profile_.seed,
                   .schedule = profile_.schedule ? profile_.schedule : schedule_.get()}) {

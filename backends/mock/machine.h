@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/mock/device_profile.h"
+#include "backends/mock/fault_plan.h"
 #include "emulator/schedule.h"
 #include "emulator/simulator.h"
 
@@ -94,6 +95,7 @@ class Machine {
 
   const MachineProfile& profile() const { return profile_; }
   emu::Simulator& simulator() { return simulator_; }
+  FaultPlan& faults() { return faults_; }
   std::span<VirtualGpu> gpus() { return gpus_; }
   std::span<const VirtualGpu> gpus() const { return gpus_; }
   VirtualGpu* find_gpu(uint32_t gpu_id);
@@ -111,6 +113,7 @@ class Machine {
   uint64_t page_table_reserve() const;
 
   MachineProfile profile_;
+  FaultPlan faults_;                         // with what has gone wrong so far
   std::unique_ptr<emu::Schedule> schedule_;  // nullptr: a random one, or somebody else's
   emu::Simulator simulator_;
   std::vector<VirtualGpu> gpus_;

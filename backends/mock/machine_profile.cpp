@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "backends/mock/device_profile.h"
+#include "backends/mock/fault_plan.h"
 #include "backends/mock/persona.h"
 #include "backends/mock/schedule_record.h"
 
@@ -111,6 +112,11 @@ Result<> apply(Settings& settings, std::string_view key, std::string_view value)
     settings.machine.recorded_schedule = std::make_shared<ScheduleRecord>(std::move(record));
     return {};
   }
+  if (key == "faults") {
+    DOPPEL_ASSIGN(FaultPlan plan, FaultPlan::load(std::string(value)));
+    settings.machine.faults = std::make_shared<FaultPlan>(std::move(plan));
+    return {};
+  }
   if (key == "sdma") return set_number(key, value, 1, 8, gpu.sdma_engines);
   if (key == "workers") return set_number(key, value, 1, 256, settings.machine.workers);
   if (key == "instructions")
@@ -127,21 +133,23 @@ Result<> apply(Settings& settings, std::string_view key, std::string_view value)
   }
   return error(
       StatusCode::InvalidArgument,
-      fmt::format("The GPU specification has an unknown setting ({}); known are cu, vram, "
-                  "count, seed, pct, schedule, sdma, workers, instructions, bar, memory and "
-                  "kfd.",
-                  key));
+      fmt::format(
+          "The GPU specification has an unknown setting ({}); known are cu, vram, "
+          "count, seed, pct, schedule, faults, sdma, workers, instructions, bar, memory and "
+          "kfd.",
+          key));
 }
 
 /// Of a recorded machine only how it is emulated can be set, not what it is.
 Result<> check_recorded(std::string_view key) {
-  static constexpr std::string_view kKeys[] = {"seed", "pct", "schedule", "workers",
-                                               "instructions"};
+  static constexpr std::string_view kKeys[] = {"seed",   "pct",     "schedule",
+                                               "faults", "workers", "instructions"};
   if (std::ranges::find(kKeys, key) != std::end(kKeys)) return {};
-  return error(StatusCode::InvalidArgument,
-               fmt::format("A recorded machine takes the settings seed, pct, schedule, workers and "
-                           "instructions only ({}).",
-                           key));
+  return error(
+      StatusCode::InvalidArgument,
+      fmt::format("A recorded machine takes the settings seed, pct, schedule, faults, workers and "
+                  "instructions only ({}).",
+                  key));
 }
 
 }  // namespace

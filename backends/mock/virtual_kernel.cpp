@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/mock/ioctl_names.h"
 #include "backends/mock/loaded_program.h"
 #include "backends/mock/raw_system.h"
 #include "backends/mock/stepping_progress.h"
@@ -124,6 +125,9 @@ int VirtualKernel::ioctl(int fd, unsigned long request, void* argument) {
   raw::FileIdentity identity;
   if (const int failure = raw::file_identity(fd, identity)) return failure;
   const auto address = reinterpret_cast<uint64_t>(argument);
+  if (FaultPlan& faults = machine_.faults(); !faults.empty()) {
+    if (const int failure = faults.on_ioctl(ioctl_name(request))) return -failure;
+  }
   if (identity == kfd_file_.identity()) return kfd_.ioctl(request, address);
   if (auto file = drm_files_.find(identity); file != drm_files_.end())
     return drm_.ioctl(*file->second, request, address);
@@ -145,7 +149,10 @@ void* VirtualKernel::mmap(void* address, size_t length, int protection, int flag
   int failure = 0;
   // A private mapping without access is only a reservation, whatever the descriptor.
   const bool reservation = protection == PROT_NONE && (flags & MAP_PRIVATE) != 0;
-  if (fd >= 0 && !reservation) failure = check_mmap(fd, offset, length);
+  if (fd >= 0 && !reservation) {
+    failure = check_mmap(fd, offset, length);
+    if (failure == 0) failure = -machine_.faults().on_mmap();
+  }
   if (failure == 0) {
     void* mapped = raw::map(address, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED) return mapped;

@@ -117,6 +117,7 @@ int VirtualKfd::wait_events(kfd_ioctl_wait_events_args& args) {
 }
 
 void VirtualKfd::on_interrupt(uint32_t, uint32_t context_id) {
+  if (machine_.faults().on_interrupt()) return;
   process_.events.on_interrupt(context_id);
   progress_.notify();
 }

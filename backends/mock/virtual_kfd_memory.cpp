@@ -19,6 +19,11 @@ uint8_t permissions_of(uint32_t flags) {
   return bits;
 }
 
+bool is_host_visible(uint32_t flags) {
+  return (flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) == 0 ||
+         (flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC) != 0;
+}
+
 bool is_coherent(uint32_t flags) {
   return (flags & (KFD_IOC_ALLOC_MEM_FLAGS_COHERENT | KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED)) != 0;
 }
@@ -138,7 +143,8 @@ int VirtualKfd::map_on(KfdAllocation& allocation, uint64_t handle, ProcessDevice
                           .permissions = permissions_of(allocation.flags),
                           .kind = kind,
                           .coherent = is_coherent(allocation.flags),
-                          .allocation = handle});
+                          .allocation = handle,
+                          .host_visible = is_host_visible(allocation.flags)});
     if (mapped) continue;
     unmap_range(vm, va, object.size(), i);
     return -EINVAL;

@@ -44,8 +44,9 @@ struct Mapping {
   std::byte* host = nullptr;  // not owned; valid until unmapped
   uint8_t permissions = 0;    // Access bits
   MemoryKind kind = MemoryKind::Vram;
-  bool coherent = false;    // fine-grained / uncached for the host
-  uint64_t allocation = 0;  // the driver's handle, for messages
+  bool coherent = false;     // fine-grained / uncached for the host
+  uint64_t allocation = 0;   // the driver's handle, for messages
+  bool host_visible = true;  // the host may have a mapping of its own
 };
 
 struct MemoryFault {

@@ -37,6 +37,7 @@ void AddressBook::map(const emu::GpuVm& vm, const emu::Mapping& mapping) {
   buffer->allocation = mapping.allocation;
   buffer->kind = mapping.kind;
   buffer->coherent = mapping.coherent;
+  buffer->host_visible = mapping.host_visible;
   buffer->mappings = 1;
 }
 

@@ -26,6 +26,7 @@ struct Buffer {
   uint64_t allocation = 0;  // the driver's handle
   emu::MemoryKind kind = emu::MemoryKind::Vram;
   bool coherent = false;
+  bool host_visible = true;
   uint32_t mappings = 0;  // 0: it is gone
   uint64_t number = 0;    // in order of first mapping
   uint64_t freed_at = 0;  // simulator step

@@ -269,11 +269,14 @@ void OrderChecker::flush(const QueueState& queue, const InFlight& in_flight) {
 
 void OrderChecker::read(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size,
                         uint64_t va, ReadPath path) {
-  const Buffer* buffer = coherence_ ? book_.find(host) : nullptr;
+  const Buffer* buffer = coherence_ || uninitialized_ ? book_.find(host) : nullptr;
   uint64_t judged = host;  // up to here
   auto judge = [&](uint64_t begin, uint64_t end, const DeedRef& writer) {
     if (!buffer || begin >= end) return;
-    look_for_stale({past, deed, path, begin, end, writer, !buffer->coherent}, va + (begin - host));
+    if (!writer) report_uninitialized(*buffer, deed, begin, end - begin, va + (begin - host));
+    if (coherence_)
+      look_for_stale({past, deed, path, begin, end, writer, !buffer->coherent},
+                     va + (begin - host));
   };
   shadow_.visit(host, host + size, [&](uint64_t begin, uint64_t end, const auto& segment) {
     judge(judged, begin, nullptr);
@@ -302,6 +305,23 @@ void OrderChecker::write(const Past& past, const DeedRef& deed, uint64_t host, u
     }
   });
   shadow_.write(host, host + size, deed, atomic);
+}
+
+/// Nobody is known to have written the bytes, and the host, whose stores through a mapping are
+/// unseen, has none. Once a buffer: what follows has the same cause.
+void OrderChecker::report_uninitialized(const Buffer& buffer, const DeedRef& deed, uint64_t host,
+                                        uint64_t size, uint64_t va) {
+  if (!uninitialized_ || buffer.host_visible) return;
+  if (!uninitialized_buffers_.insert(buffer.number).second) return;
+  Finding finding;
+  finding.rule = RuleId::UninitializedRead;
+  finding.culprits = {describe(*deed, "reads", va, false)};
+  finding.range = book_.describe(host, size, va);
+  finding.message = fmt::format("{} of {} reads bytes of {} that nobody has written.",
+                                finding.culprits[0].action, deed->actor, finding.range->buffer);
+  finding.missing =
+      fmt::format("a write to {} before {}", finding.range->buffer, finding.culprits[0].action);
+  log_.add(std::move(finding));
 }
 
 void OrderChecker::look_for_stale(const CachedRead& read, uint64_t va) {

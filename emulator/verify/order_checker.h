@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 
 #include "core/verify/finding.h"
@@ -28,11 +29,13 @@ namespace doppel::verify {
 
 class OrderChecker final : public Checker {
  public:
-  /// `log` outlives the checker. Of `verify`, hazards, coherence and unseen_host count.
+  /// `log` outlives the checker. Of `verify`, hazards, coherence, lifetime (for memory that is read
+  /// and was never written) and unseen_host count.
   explicit OrderChecker(FindingLog& log, const Verify& verify = {.hazards = true})
       : log_(log),
         hazards_(verify.hazards),
         coherence_(verify.coherence),
+        uninitialized_(verify.lifetime),
         unseen_host_(verify.unseen_host) {}
 
   void on_queue_created(const emu::QueueRef& queue) override;
@@ -112,15 +115,19 @@ class OrderChecker final : public Checker {
   void write(const Past& past, const DeedRef& deed, uint64_t host, uint64_t size, uint64_t va,
              bool atomic);
   void look_for_stale(const CachedRead& read, uint64_t va);
+  void report_uninitialized(const Buffer& buffer, const DeedRef& deed, uint64_t host, uint64_t size,
+                            uint64_t va);
   void report(RuleId rule, const DeedRef& first, const DeedRef& second, uint64_t host,
               uint64_t size, uint64_t va);
 
   FindingLog& log_;
   bool hazards_;
   bool coherence_;
+  bool uninitialized_;
   bool unseen_host_;
   AddressBook book_;
-  std::map<uint64_t, Code> code_;  // by entry
+  std::map<uint64_t, Code> code_;             // by entry
+  std::set<uint64_t> uninitialized_buffers_;  // by number: those that were reported
   ShadowMap shadow_;
   CacheModel caches_;
   SyncWords words_;

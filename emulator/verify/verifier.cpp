@@ -14,7 +14,7 @@ Result<std::unique_ptr<Verifier>> Verifier::attach(emu::Simulator& simulator,
   std::unique_ptr<Verifier> verifier(new Verifier(simulator, verify.unseen_host));
   verifier->log_.suppress(std::move(suppressions));
   auto& checkers = verifier->owned_;
-  if (verify.hazards || verify.coherence) {
+  if (verify.hazards || verify.coherence || verify.lifetime) {
     checkers.push_back(std::make_unique<OrderChecker>(verifier->log_, verify));
   }
   if (verify.progress) checkers.push_back(std::make_unique<ProgressChecker>(verifier->log_));

@@ -289,6 +289,7 @@ TEST_P(KernelTest, BadLaunchesAreRefused) {
   auto saxpy = load("saxpy");
   if (!program || !saxpy) return;
   const Allocation m = allocate(4096);
+  EXPECT_OK(gpu().write(m, std::vector<float>(1024)));
   const auto good = args(m, m, m, 16u);
   const auto attempt = [&](Dim3 grid, Dim3 workgroup, const LaunchOptions& options = {}) {
     return compute().exec(program->kernel("matmul"), good, grid, workgroup, options).submit();

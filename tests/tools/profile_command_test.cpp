@@ -70,12 +70,27 @@ TEST_F(ProfileCommand, TheLoadedMachineIsAnotherThanTheDefault) {
   EXPECT_EQ(node["memory_banks"][0]["size_in_bytes"], uint64_t{3} << 30);
 }
 
+TEST_F(ProfileCommand, FaultPlansReachTheProgram) {
+  std::ofstream(file("plan")) << "ioctl AMDKFD_IOC_CREATE_QUEUE * ENOMEM  # no queues\n";
+  const ShellOutcome failed =
+      shell(fmt::format("{0} run --gpu gfx1030 --faults {1} -- {0} selftest "
+                        "--backend kfd 2>&1",
+                        doppel_command(), file("plan").string()));
+  EXPECT_NE(failed.status, 0);
+  EXPECT_NE(failed.output.find("ENOMEM"), std::string::npos) << failed.output;
+  std::ofstream(file("plan")) << "ioctl NOTHING 1 ENOMEM\n";
+  const ShellOutcome refused = shell(fmt::format("{} run --gpu gfx1030 --faults {} -- true 2>&1",
+                                                 doppel_command(), file("plan").string()));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.output.find("Line 1 of the fault plan"), std::string::npos) << refused.output;
+}
+
 TEST_F(ProfileCommand, SettingsThatContradictAreRefused) {
   ASSERT_EQ(dump("gfx1030,cu=8", file("card.json")).status, 0);
   const ShellOutcome refused = shell(fmt::format("{} run --gpu {} --count 2 -- true 2>&1",
                                                  doppel_command(), file("card.json").string()));
   EXPECT_EQ(refused.status, 2);
-  EXPECT_NE(refused.output.find("seed, pct, schedule, workers and instructions only"),
+  EXPECT_NE(refused.output.find("seed, pct, schedule, faults, workers and instructions only"),
             std::string::npos)
       << refused.output;
   EXPECT_EQ(shell(fmt::format("{} run --gpu {} --seed 7 -- true", doppel_command(),

@@ -117,6 +117,34 @@ const Defect kLifetimes[] = {
        must(lab.gpu().sdma().fill(at(small, bytes), 7).submit());
        lab.settle();
      }},
+    {"KernelReadsFreshVram",
+     {UninitializedRead},
+     {"DISPATCH_DIRECT", "kernel saxpy"},
+     "fresh",
+     [](Lab& lab, bool mended) {
+       const Allocation fresh = lab.gpu().allocate(kBytes).value();
+       lab.gpu().set_name(fresh, "fresh");
+       const Signal& filled = lab.signal();
+       SdmaCommands sdma = lab.gpu().sdma();
+       if (mended) sdma.fill(fresh, 0);
+       must(sdma.signal(filled, 1).submit());
+       ComputeCommands compute = lab.gpu().compute();
+       compute.wait(filled, 1).memory_barrier();
+       lab.saxpy(compute, fresh, lab.y());
+       must(compute.submit());
+       lab.settle();
+     }},
+    {"CopyOfMoreThanWasWritten",
+     {UninitializedRead},
+     {"COPY_LINEAR"},
+     "fresh",
+     [](Lab& lab, bool mended) {
+       const Allocation fresh = lab.gpu().allocate(kBytes).value();
+       lab.gpu().set_name(fresh, "fresh");
+       SdmaCommands sdma = lab.gpu().sdma();
+       must(sdma.fill(at(fresh, mended ? kBytes : kBytes - 4), 7).copy(fresh, lab.z()).submit());
+       lab.settle();
+     }},
     {"CopyFromMemoryThatIsNot",
      {WildAccess},
      {"(sdma, gpu 0), COPY_LINEAR"},
