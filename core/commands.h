@@ -42,7 +42,7 @@ class Commands {
   Commands(Commands&& other) noexcept;
   Commands& operator=(Commands&& other) noexcept;
 
-  /// The packets so far. A recording that has been submitted has none: asking is a bug.
+  /// The packets so far; none once submitted.
   const CommandStream& stream() const;
   /// The first error so far; InvalidArgument once submitted.
   Result<> check() const;

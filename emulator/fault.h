@@ -49,6 +49,7 @@ struct Fault {
   std::optional<uint64_t> address;  // GPU virtual address accessed
   uint32_t access_size = 0;         // bytes; 0 if no access was involved
   bool is_write = false;
+  bool is_fetch = false;           // of an instruction
   std::string nearest_allocation;  // "vram 0x7f0000000000+0x1000 (handle 12), 64 bytes below"
 
   /// One fact a line, most important first; what a user reads.

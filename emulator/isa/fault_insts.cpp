@@ -58,6 +58,7 @@ const Inst* raise_unfetchable(Wave& wave, const Inst* inst) {
   fault.message = fmt::format("The wave runs into memory it cannot execute (pc {:#x}).", inst->pc);
   fault.address = inst->pc;
   fault.access_size = 4;
+  fault.is_fetch = true;
   fault.nearest_allocation = memory.nearest;
   return wave.raise(inst, std::move(fault));
 }

@@ -83,7 +83,10 @@ TEST(Misuse, AMovedFromRecordingIsOver) {
   ComputeCommands second = std::move(first);
   EXPECT_EQ(code_of(first.submit()),
             StatusCode::InvalidArgument);  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(first.stream().empty());
+  EXPECT_FALSE(second.stream().empty());
   EXPECT_TRUE(second.submit());
+  EXPECT_TRUE(second.stream().empty());
 }
 
 TEST(Misuse, QueuesTakeTheirOwnKindOfCommands) {
